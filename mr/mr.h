@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mr.h - memory regions: pools of registered memory, leases, windows, the pin ledger.
+ *
+ * A *provider* (verbs, iwarp, the plain one below, the tests' fake) registers memory with a
+ * device.  A *pool* belongs to one protection domain and one server; it owns *slabs*, each
+ * registered once, and hands out ranges of them as *leases*.  In the steady state taking and
+ * giving a lease does not register, pin, map, allocate or enter the kernel.
+ *
+ * The *ledger* changes only where a region changes state (mr/region.c, one function in, one out).
+ */
+#ifndef NFSRDMA_MR_H
+#define NFSRDMA_MR_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/util.h"
+
+/* ---- provider --------------------------------------------------------------------------- */
+
+enum mr_access {
+	MR_ACCESS_LOCAL_WRITE = 1,   /* the device writes here for local receives */
+	MR_ACCESS_REMOTE_READ = 2,   /* the peer may RDMA Read */
+	MR_ACCESS_REMOTE_WRITE = 4,  /* the peer may RDMA Write */
+	MR_ACCESS_READ_SINK = 8,     /* target of our own RDMA Reads; iWARP needs remote write for it */
+	MR_ACCESS_WINDOW_BIND = 16,  /* windows may be bound over it */
+};
+
+struct mr_provider;
+
+/* One registration.  Owned by whoever registered; the provider fills it. */
+struct mr_registration {
+	void *addr;             /* process address */
+	size_t len;
+	uint64_t iova;          /* region address: what peers and SGEs name for addr */
+	uint32_t lkey, rkey;
+	unsigned access;        /* enum mr_access bits, as asked for */
+	/* What this registration costs, as the provider knows it: the ledger's source.
+	 * pages_charged = growth of VmPin / 4 KiB; locked_pages = growth of VmLck (mlock
+	 * fallback); iova_maps = 1 where a device mapping was made. */
+	uint64_t pages_charged, locked_pages;
+	unsigned iova_maps;
+	void *priv;             /* the provider's */
+};
+
+struct mr_window {
+	uint32_t rkey;          /* current key; changes with every bind */
+	void *priv;
+};
+
+struct mr_provider_ops {
+	const char *name;       /* "iwarp", "verbs", "plain", "fake" */
+	/*
+	 * Register [addr, addr+len) with access bits.  Synchronous.  *reg is set only on success.
+	 * page_size is the backing of the memory (4096, 2 MiB, 1 GiB): congruence of the region
+	 * address and the page accounting follow it.
+	 * -ENOMEM: limit (err names which, the number and the remedy) or memory; -EFAULT: the
+	 * memory cannot be pinned writable; -EINVAL; -ENOSPC: the device's table is full.
+	 */
+	int (*register_memory)(struct mr_provider *p, void *addr, size_t len, size_t page_size,
+			       unsigned access, struct mr_registration *reg, struct util_err *err);
+	/* Synchronous; on return pins are released and no peer or device reaches the memory. */
+	void (*deregister_memory)(struct mr_provider *p, struct mr_registration *reg);
+	/* Type-2 windows; -EOPNOTSUPP where there are none. */
+	int (*window_alloc)(struct mr_provider *p, struct mr_window *w);
+	void (*window_free)(struct mr_provider *p, struct mr_window *w);
+};
+
+struct mr_provider {
+	const struct mr_provider_ops *ops;
+	size_t max_region;       /* longest registration in bytes */
+	uint32_t max_regions;
+	uint32_t max_windows;    /* 0: none */
+	bool registers;          /* false for plain: keys mean nothing, nothing is pinned */
+	int numa_node;           /* the device's, -1 unknown */
+	char device[64];
+};
+
+/* For tcp: no device, nothing pinned, keys 0. */
+void mr_provider_plain_init(struct mr_provider *p);
+
+/* ---- ledger ----------------------------------------------------------------------------- */
+
+/* Names are those of the JSON documents.  All monotonic but the *_now ones. */
+#define MR_LEDGER_FIELDS(X)                                                              \
+	X(registrations) X(deregistrations) X(pages_charged) X(pages_released)            \
+	X(iova_maps) X(iova_unmaps) X(iova_reuses) X(windows_bound)                       \
+	X(invalidations_local) X(invalidations_remote) X(invalidation_batches)            \
+	X(limit_refusals) X(leases_taken) X(leases_given) X(leases_quarantined)           \
+	X(slabs_created) X(slabs_destroyed)                                               \
+	X(bytes_registered_now) X(pages_charged_now) X(locked_pages_now)                  \
+	X(leases_now) X(quarantined_now)
+
+struct mr_ledger {
+#define MR_LEDGER_DECLARE(name) _Atomic uint64_t name;
+	MR_LEDGER_FIELDS(MR_LEDGER_DECLARE)
+#undef MR_LEDGER_DECLARE
+	struct mr_ledger *parent; /* the process's; NULL at the top.  Every change goes to both. */
+};
+
+struct mr_ledger_snapshot {
+#define MR_LEDGER_DECLARE(name) uint64_t name;
+	MR_LEDGER_FIELDS(MR_LEDGER_DECLARE)
+#undef MR_LEDGER_DECLARE
+};
+
+void mr_ledger_init(struct mr_ledger *ledger, struct mr_ledger *parent);
+/* Includes what the pools' per-thread magazines have not yet folded in. */
+void mr_ledger_read(const struct mr_ledger *ledger, struct mr_ledger_snapshot *snap);
+/* field i of the table: its name and value; NULL past the end.  For printers. */
+const char *mr_ledger_field(const struct mr_ledger_snapshot *snap, unsigned i, uint64_t *valuep);
+/* An invalidation carried out: by the peer (SEND_WITH_INV) or by n chained LOCAL_INVs. */
+void mr_ledger_invalidated_remote(struct mr_ledger *ledger);
+void mr_ledger_invalidated_batch(struct mr_ledger *ledger, unsigned n);
+
+/* ---- pool and leases -------------------------------------------------------------------- */
+
+/* What a lease is for; each kind has its own slabs, so that a slab's key grants one right. */
+enum mr_kind {
+	MR_KIND_READ,    /* NFS READ target, reply chunks: the peer writes */
+	MR_KIND_WRITE,   /* NFS WRITE source, long calls: the peer reads */
+	MR_KIND_BOTH,    /* only where the caller asked for a buffer that serves both */
+	MR_KIND_SINK,    /* responder: target of our RDMA Reads */
+	MR_KIND_SOURCE,  /* responder: source of our RDMA Writes (no remote right) */
+	MR_KIND_COUNT,
+};
+
+enum mr_hugepages { MR_HUGE_AUTO, MR_HUGE_2M, MR_HUGE_1G, MR_HUGE_OFF };
+
+struct mr_pool_params {
+	uint64_t max_pinned;     /* budget in bytes, 0: from the memlock limit and the machine */
+	uint64_t slab_size;      /* 0: policy */
+	enum mr_hugepages hugepages;
+	int numa_node;           /* -1: the provider's device */
+	struct mr_ledger *ledger_parent; /* may be NULL */
+	const struct util_log *log;
+	bool poison;             /* fill given leases, check them when taken (tests, verify) */
+};
+
+struct mr_pool;
+
+/*
+ * A range of a registered slab.  Owned by the taker from take to give.
+ * len is what was asked for; size what the class holds (len <= size, waste at most 25 %).
+ */
+struct mr_lease {
+	void *addr;
+	size_t len, size;
+	uint64_t iova;           /* region address of addr */
+	uint32_t lkey, rkey;
+	enum mr_kind kind;
+	struct mr_pool *pool;
+	void *priv;              /* the pool's */
+};
+
+/* provider outlives the pool.  Nothing is registered yet.  -ENOMEM, -EINVAL. */
+int mr_pool_create(struct mr_pool **poolp, struct mr_provider *provider,
+		   const struct mr_pool_params *params, struct util_err *err);
+/* Every lease must have been given back (asserted).  Releases all pins. */
+void mr_pool_destroy(struct mr_pool *pool);
+/*
+ * Thread-safe.  Lock-free and free of system calls when a magazine of this thread or the depot
+ * has one; otherwise grows the pool by a slab.
+ * -ENOMEM: the budget or a limit (err says which and the remedy); -EINVAL: len 0 or above
+ * mr_pool_max_lease().
+ */
+int mr_lease_take(struct mr_pool *pool, enum mr_kind kind, size_t len, struct mr_lease **leasep,
+		  struct util_err *err);
+/* Any thread.  NULL is fine. */
+void mr_lease_give(struct mr_lease *lease);
+/*
+ * The call that used it was not answered: the peer may still touch the memory.  Whoever calls
+ * this keeps the lease and gives it back when the reply arrives or the queue pair is gone.
+ */
+void mr_lease_quarantine(struct mr_lease *lease);
+size_t mr_pool_max_lease(const struct mr_pool *pool);
+/* Release slabs no lease of which is out; returns bytes released. */
+uint64_t mr_pool_trim(struct mr_pool *pool);
+struct mr_ledger *mr_pool_ledger(struct mr_pool *pool);
+struct mr_provider *mr_pool_provider(struct mr_pool *pool);
+/* "2 MiB huge pages, node 0, 16 MiB slabs: <why>" for -v. */
+const char *mr_pool_describe(const struct mr_pool *pool, char *buf, size_t len);
+
+/* ---- local buffers: inline sends and receives ------------------------------------------- */
+
+/*
+ * Plain memory the device may use but no peer can reach; registered (lkey) where the provider
+ * needs it, never remotely accessible.  On iwarp nothing is pinned.
+ */
+struct mr_local {
+	void *addr;
+	size_t len;
+	struct mr_registration reg;
+	struct mr_provider *provider;
+	struct mr_ledger *ledger;
+};
+
+int mr_local_create(struct mr_local *local, struct mr_provider *provider, size_t len,
+		    struct mr_ledger *ledger, struct util_err *err);
+void mr_local_destroy(struct mr_local *local);
+
+#endif

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Each folder adds its Criterion binary to CRITERION_TESTS (and its helpers to check_PROGRAMS).
+TEST_LIBS = $(NFSRDMA_LAYERS) $(NFSRDMA_LIBS) $(CRITERION_LIBS)
+TEST_CFLAGS = $(AM_CFLAGS) $(CRITERION_CFLAGS) $(TIRPC_CFLAGS) -Wno-missing-prototypes
+
+include tests/util/local.mk
+include tests/wire/local.mk
+include tests/iommu-aware/local.mk
+include tests/mr/local.mk
+include tests/fake/local.mk
+include tests/tcp/local.mk
+include tests/rpc/local.mk
+include tests/rpcrdma/local.mk
+include tests/iwarp/local.mk
+include tests/verbs/local.mk
+include tests/client/local.mk
+include tests/server/local.mk
+include tests/e2e/local.mk
+include tests/fuzz/local.mk
+include tests/faults/local.mk
+include tests/abi/local.mk
+include tests/bench/local.mk
+include tests/vm/local.mk
+
+if HAVE_CRITERION
+check_PROGRAMS += $(CRITERION_TESTS)
+endif
+
+# make check: everything that needs no guest kernel
+.PHONY: check-all
+check-local: all
+	$(top_srcdir)/tests/run.sh --build-dir $(abs_top_builddir) --no-configure
