@@ -26,7 +26,14 @@ if HAVE_CRITERION
 check_PROGRAMS += $(CRITERION_TESTS)
 endif
 
+EXTRA_DIST += %D%/run.sh %D%/lib.sh %D%/skips.txt tools/packages.sh
+
+# What tests/run.sh builds and asks for
+.PHONY: check-programs list-criterion
+check-programs: $(check_PROGRAMS)
+list-criterion:
+	@echo $(CRITERION_TESTS)
+
 # make check: everything that needs no guest kernel
-.PHONY: check-all
-check-local: all
+check-local: check-programs
 	$(top_srcdir)/tests/run.sh --build-dir $(abs_top_builddir) --no-configure
