@@ -141,13 +141,18 @@ struct transport_call {
 	/* ---- the transport's */
 	struct transport_client *client;
 	struct util_list node;
-	uint64_t sent_ns, timeout_ns;
-	unsigned tries;
-	uint8_t state;
+	struct transport_call *hash_next; /* same bucket of the XID table */
+	uint64_t sent_ns;            /* first sending */
+	uint64_t timeout_ns;         /* this sending's time-out, 0: none */
+	uint64_t end_ns;             /* deadline_ns or the soft mount's patience, 0: none */
+	unsigned sends;              /* how often it was sent */
+	unsigned timeouts;           /* how often a sending timed out */
+	uint8_t state;               /* enum transport_call_state */
 	struct mr_lease *msg_lease, *reply_lease; /* long call, long reply */
 	void *link_priv;             /* tcp's or rpcrdma's */
-	uint8_t msg[TRANSPORT_MSG_MAX];
-	size_t msg_len;
+	size_t msg_len;              /* bytes of msg, set by submit */
+	uint8_t mark[4];             /* tcp: the record mark, sent in one piece with msg */
+	uint8_t msg[TRANSPORT_MSG_MAX]; /* args.start: RPC header, then arguments */
 };
 
 /*
@@ -243,8 +248,8 @@ void transport_request_reply(struct transport_request *req);
 void transport_request_reply_error(struct transport_request *req, const struct wire_rpc_error *error);
 /* No answer at all (a duplicate in progress). */
 void transport_request_drop(struct transport_request *req);
-/* The whole reply message bytes as sent (for a duplicate-request cache): valid between filling
- * results and reply(). */
+/* The whole reply message, from its xid on, as it will be sent (for a duplicate-request cache):
+ * results.start up to results.p, between filling results and reply(); bulk data is apart. */
 
 struct transport_service {
 	/* Called on the worker's thread.  Takes the request over. */
@@ -288,8 +293,10 @@ struct mr_ledger *transport_server_ledger(struct transport_server *server);
 
 /* Per-worker hooks for the service (its file ring): called when fd is readable. */
 int transport_worker_watch(struct transport_worker *worker, int fd, void (*ready)(void *arg), void *arg);
-/* Run fn(arg) before the worker sleeps next (batched submission). */
+/* Run fn(arg) each time before the worker sleeps (batched submission). */
 void transport_worker_before_sleep(struct transport_worker *worker, void (*fn)(void *arg), void *arg);
+/* The worker must not sleep this round: there is more to do (from a before_sleep hook or elsewhere). */
+void transport_worker_again(struct transport_worker *worker);
 unsigned transport_worker_index(const struct transport_worker *worker);
 void *transport_worker_priv(const struct transport_worker *worker);
 void transport_worker_set_priv(struct transport_worker *worker, void *priv);

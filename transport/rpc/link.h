@@ -36,25 +36,34 @@ struct transport_link_ops {
 	int (*create)(struct transport_client *client, struct transport_link **linkp,
 		      struct util_err *err);
 	void (*destroy)(struct transport_link *link);
-	/* Start one attempt; transport_client_link_up() or _link_down() follows from process(),
-	 * not from inside.  -errno: could not even start (err set). */
+	/* Start one attempt, bound to client->local if that is set (else any or a reserved port);
+	 * transport_client_link_up() or _link_down() follows from process(), not from inside.  The
+	 * link's own deadline() bounds the attempt (params.connect_timeout_ms).  -errno: could not
+	 * even start (err set). */
 	int (*connect)(struct transport_link *link, struct util_err *err);
 	/* Drop the connection at once.  When it returns, no peer reaches any call's memory, all
-	 * leases the link took are back, SENT calls are the core's.  No link_down() follows. */
+	 * leases the link took are back, SENT and FINISHING calls are the core's (link_priv is
+	 * void).  No link_down() follows.  Legal in every state.  Never called from inside the
+	 * link's own process() or flush(): the core waits until they have returned. */
 	void (*disconnect)(struct transport_link *link);
 	/* Send calls from the front of client->queue while credits or the socket allow, moving each to
-	 * client->sent (transport_client_sent()); at most one doorbell.  0 or -errno: the
-	 * connection is broken (err in client->last_err). */
+	 * client->sent (transport_client_sent()); at most one doorbell per batch.  Only called while
+	 * the link is up.  0 or -errno: the connection is broken (words in client->last_err; the
+	 * core then calls disconnect()). */
 	int (*flush)(struct transport_link *link);
-	/* Receive and complete.  Never blocks. */
-	int (*process)(struct transport_link *link);
+	/* Receive and complete.  Never blocks.  Connected or connecting. */
+	void (*process)(struct transport_link *link);
+	/* Sleep until process() may have something to do: 0, -ETIME, -EINTR. */
 	int (*wait)(struct transport_link *link, int timeout_ms);
-	/* Level-triggered readiness for the client's epoll; arm returns 1 when process is needed now. */
-	int (*fd)(struct transport_link *link);
+	/* What the client's epoll is to watch now (level-triggered) and for which EPOLL events; may
+	 * change with every process, flush and connect; -1: nothing. */
+	int (*fd)(struct transport_link *link, uint32_t *events);
+	/* Before somebody sleeps on that fd: 1 when process is needed now. */
 	int (*arm)(struct transport_link *link);
 	uint64_t (*deadline)(struct transport_link *link); /* ns, 0 none */
-	/* A call in SENT is abandoned (cancelled, soft timeout with the connection kept: tcp only).  The
-	 * link keeps what the peer may touch in quarantine until the reply or the end. */
+	/* A call in SENT or FINISHING is abandoned (cancelled, or past its deadline).  When this
+	 * returns the link has no pointer to the call any more: it may be reused at once.  The link keeps what
+	 * the peer may touch in quarantine, under the XID, until the reply or the end. */
 	void (*abandon)(struct transport_link *link, struct transport_call *call);
 	/* Is a bulk segment without a lease acceptable? tcp: yes. */
 	int (*check_call)(struct transport_link *link, const struct transport_call *call);
@@ -62,9 +71,6 @@ struct transport_link_ops {
 	struct mr_pool *(*pool)(struct transport_link *link);
 	const struct fabric_attr *(*attr)(const struct transport_link *link);
 	const char *(*fabric_name)(const struct transport_link *link);
-	/* rpcrdma: nothing is sent twice on a live connection, a time-out drops it; tcp: likewise
-	 * by default, as the kernel does for NFSv3 over TCP after a major time-out. */
-	bool timeout_drops;
 };
 
 extern const struct transport_link_ops tcp_link_ops;
@@ -72,6 +78,7 @@ extern const struct transport_link_ops rpcrdma_link_ops;
 
 /* ---- what the core offers to requester links -------------------------------------------- */
 
+/* The public face of rpc/internal.h's struct transport_core, whose first member it is. */
 struct transport_client {
 	struct transport_ctx *ctx;
 	struct transport_client_params params;
@@ -82,24 +89,32 @@ struct transport_client {
 	unsigned outstanding;         /* submitted, done() not yet run */
 	struct util_err last_err;
 	struct transport_counters counters; /* rpcs, credit_waits, retransmits, reconnects: the core's */
-	struct sockaddr_storage local;      /* address of the last good connection, reused */
-	void *core;                   /* rpc/client.c's private part */
+	struct sockaddr_storage local; /* of the last good connection, reused; set by the link
+					* before link_up, ss_family 0: none yet */
+	socklen_t local_len;
 };
 
 void transport_client_link_up(struct transport_client *client);
-/* err may be NULL: the peer closed. */
+/*
+ * The connection is gone or could not be made.  err may be NULL: the peer closed.  Only notes it:
+ * the link returns from process() soon, then the core calls disconnect() and takes SENT calls
+ * back.  Nothing is sent twice on a live connection: a call that times out has the core call disconnect(),
+ * on both links.
+ */
 void transport_client_link_down(struct transport_client *client, const struct util_err *err);
 /* Call of this xid in SENT, or NULL (unknown: drop the message, keep the connection). */
 struct transport_call *transport_client_find(struct transport_client *client, uint32_t xid);
-/* queue -> sent; stamps times, counts, computes the time-out. */
+/* queue -> sent; stamps times, counts, computes the time-out.  At the first byte that leaves. */
 void transport_client_sent(struct transport_call *call);
 /*
  * A whole reply message (from its xid on) for call lies at msg; bulk data, if data_sunk, has been
  * taken out or was copied.  Decodes the RPC reply header and runs call->done() at once, then frees
- * nothing: msg stays the link's.  A bad header fails the call with -EIO.
+ * nothing: msg stays the link's.  A bad header fails the call with -EIO.  The link has let go of
+ * the call before: done() may put it, submit others, cancel others.  Only from process().
  */
 void transport_client_reply(struct transport_call *call, const uint8_t *msg, size_t len);
-/* Fail one call without a reply (RDMA_ERROR, bad chunks). err gives code and words. */
+/* Fail one call without a reply (RDMA_ERROR, bad chunks). err gives code and words; done() runs later
+ * from transport_client_process(). */
 void transport_client_fail(struct transport_call *call, const struct util_err *err);
 
 /* Opened fabrics and (device, server) pairs, shared in the ctx. */
@@ -139,27 +154,36 @@ struct transport_request_link {
 	const struct transport_responder_ops *ops;
 };
 
-/* Hand a whole call to the service: decodes the RPC header (answers RPC_MISMATCH, AUTH errors, garbage itself).
+/* Hand a whole call to the service (a stopping server drops it): decodes the RPC header (answers RPC_MISMATCH, AUTH errors, garbage itself).
  * msg/len: the call message from its xid on, read chunk data removed; req->data* and rooms are set. */
 void transport_server_request(struct transport_worker *worker, struct transport_request *req,
 			      const uint8_t *msg, size_t len);
 
 const struct transport_server_params *transport_worker_params(const struct transport_worker *w);
 struct transport_server *transport_worker_server(const struct transport_worker *w);
-/* Stop watching fd. */
+/* As transport_worker_watch, for any EPOLL events (level-triggered); again for the same fd: change them. */
+int transport_worker_watch_events(struct transport_worker *w, int fd, uint32_t events,
+				  void (*ready)(void *arg, uint32_t events), void *arg);
+/* Stop watching fd (before it is closed); ready() does not run any more. */
 void transport_worker_unwatch(struct transport_worker *w, int fd);
-/* Ask to be woken at deadline_ns even without events: fn(arg) is asked each round for its deadline. */
+/* Ask to be woken even without events: deadline(arg) (ns, 0: none) is asked each round, fire(arg) runs when
+ * it has passed.  For the worker's life. */
 void transport_worker_timer(struct transport_worker *w, uint64_t (*deadline)(void *arg),
 			    void (*fire)(void *arg), void *arg);
 /* Run fn(arg) soon on that worker's thread, from any thread. -ENOMEM. */
 int transport_worker_post(struct transport_worker *w, void (*fn)(struct transport_worker *w, void *arg),
 			  void *arg);
 
-/* Links' side: the core gives new connections to a worker. Called on that worker's thread. */
-int tcp_responder_adopt(struct transport_worker *w, int fd);       /* takes fd over */
+/*
+ * Links' side: the core gives new connections to a worker.  Called on that worker's thread.  Each
+ * adopted connection counts against max_connections until the link says it is gone.
+ */
+void transport_worker_conn_closed(struct transport_worker *w);
+/* On failure too, what they were given is taken over (closed, rejected) and counted as gone. */
+int tcp_responder_adopt(struct transport_worker *w, int fd, const struct sockaddr_storage *peer);
 void tcp_responder_stop(struct transport_worker *w);               /* close all */
 int rpcrdma_responder_adopt(struct transport_worker *w, const struct fabric_ops *ops,
-			    struct fabric_request *req);            /* takes req over */
+			    struct fabric_request *req);
 void rpcrdma_responder_stop(struct transport_worker *w);
 /* Where links keep their per-worker state. */
 void **transport_worker_link_slot(struct transport_worker *w, unsigned which); /* 0 tcp, 1 rpcrdma */
