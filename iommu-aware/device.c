@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * device.c - one RDMA device or network interface: its group, effective domain, node and rate.
+ *
+ * The group's type is what the kernel really does with the device's DMA, whatever the command line
+ * asked for.  A software RDMA device (rxe, siw) has no PCI device of its own; it names the
+ * interface it rides on in its "parent" attribute, and that interface's driver does the mapping,
+ * so that is where the search goes on.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "iommu-aware/internal.h"
+
+const char *iommu_domain_name(enum iommu_domain_type type)
+{
+	switch (type) {
+	case IOMMU_DOMAIN_NONE:
+		return "none";
+	case IOMMU_DOMAIN_IDENTITY:
+		return "identity";
+	case IOMMU_DOMAIN_DMA:
+		return "DMA";
+	case IOMMU_DOMAIN_DMA_FQ:
+		return "DMA-FQ";
+	case IOMMU_DOMAIN_BLOCKED:
+		return "blocked";
+	case IOMMU_DOMAIN_UNKNOWN:
+		break;
+	}
+	return "unknown";
+}
+
+static enum iommu_domain_type iommu_domain_parse(const char *text)
+{
+	static const enum iommu_domain_type types[] = {
+		IOMMU_DOMAIN_IDENTITY,
+		IOMMU_DOMAIN_DMA,
+		IOMMU_DOMAIN_DMA_FQ,
+		IOMMU_DOMAIN_BLOCKED,
+	};
+
+	for (size_t i = 0; i < UTIL_ARRAY_SIZE(types); i++)
+		if (!strcmp(text, iommu_domain_name(types[i])))
+			return types[i];
+	return IOMMU_DOMAIN_UNKNOWN;
+}
+
+/* Group and domain of the device folder below /sys/class/CLASS/NAME. */
+static void iommu_device_group(struct iommu_device *dev, const char *class, const char *name,
+			       const char *root)
+{
+	char group[16], type[32];
+	uint64_t number;
+
+	if (!iommu_read_link_name(group, sizeof(group), root, "/sys/class/%s/%s/device/iommu_group",
+				  class, name) ||
+	    util_u64_parse(group, INT32_MAX, &number))
+		return;
+	dev->group = (int)number;
+	dev->domain = IOMMU_DOMAIN_UNKNOWN;
+	if (iommu_read_line(type, sizeof(type), root, "/sys/kernel/iommu_groups/%d/type",
+			    dev->group))
+		dev->domain = iommu_domain_parse(type);
+}
+
+static void iommu_device_bus(struct iommu_device *dev, const char *class, const char *name,
+			     const char *root)
+{
+	char line[32];
+	uint64_t node;
+
+	if (!iommu_read_link_name(line, sizeof(line), root, "/sys/class/%s/%s/device", class, name))
+		return;
+	dev->found = true;
+	iommu_device_group(dev, class, name, root);
+	/* "-1" is what a machine without NUMA says; it fails to parse and stays -1. */
+	if (iommu_read_line(line, sizeof(line), root, "/sys/class/%s/%s/device/numa_node", class,
+			    name) &&
+	    util_u64_parse(line, IOMMU_MAX_NODES - 1, &node) == 0)
+		dev->node = (int)node;
+}
+
+/* "40 Gb/sec (4X QDR)", "2.5 Gb/sec (1X SDR)" */
+static uint64_t iommu_rate_parse(const char *text)
+{
+	uint64_t whole = 0, tenths = 0;
+	const char *p = text;
+
+	for (; *p >= '0' && *p <= '9'; p++)
+		if ((whole = whole * 10 + (uint64_t)(*p - '0')) > 1000000)
+			return 0;
+	if (*p == '.' && p[1] >= '0' && p[1] <= '9') {
+		tenths = (uint64_t)(p[1] - '0');
+		p += 2;
+	}
+	if (p == text || strncmp(p, " Gb/sec", 7))
+		return 0;
+	return (whole * 10 + tenths) * 100000000;
+}
+
+static void iommu_device_net(struct iommu_device *dev, const char *name, const char *root)
+{
+	uint64_t mbit;
+
+	iommu_device_bus(dev, "net", name, root);
+	/* An interface without a link says -1. */
+	if (iommu_read_u64(&mbit, root, "/sys/class/net/%s/speed", name) && mbit < 10000000)
+		dev->link_bps = mbit * 1000000;
+}
+
+static bool iommu_device_rdma(struct iommu_device *dev, const char *name, const char *root)
+{
+	char line[64];
+	bool exists = false;
+
+	if (iommu_read_line(line, sizeof(line), root, "/sys/class/infiniband/%s/ports/1/rate",
+			    name)) {
+		dev->link_bps = iommu_rate_parse(line);
+		exists = true;
+	}
+	iommu_device_bus(dev, "infiniband", name, root);
+	if (dev->found)
+		return true;
+	if (iommu_read_line(line, sizeof(line), root, "/sys/class/infiniband/%s/parent", name) &&
+	    iommu_name_valid(line)) {
+		iommu_device_net(dev, line, root);
+		return true;
+	}
+	return exists;
+}
+
+void iommu_probe_device(struct iommu_device *dev, const char *name, const char *root)
+{
+	memset(dev, 0, sizeof(*dev));
+	dev->group = -1;
+	dev->node = -1;
+	dev->domain = IOMMU_DOMAIN_NONE;
+	util_text_escape(name, strlen(name), dev->name, sizeof(dev->name));
+	if (!iommu_name_valid(name) || strlen(name) >= sizeof(dev->name))
+		return;
+	if (!iommu_device_rdma(dev, name, root))
+		iommu_device_net(dev, name, root);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * probe.c - the machine's facts, from sysfs and procfs.
+ *
+ * Whether translation is in force is taken from the IOMMU groups alone.  The kernel command line
+ * is collected because it explains, but it never concludes: people set amd_iommu=pt, and kernels
+ * booted with the IOMMU off still print that they translate.
+ *
+ * Nothing here fails.  A file that is missing, unreadable, endless or full of rubbish leaves its
+ * fact at zero, and every other fact is still gathered.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "iommu-aware/internal.h"
+
+/* Bit of CAP_IPC_LOCK in CapEff (capability.h). */
+#define IOMMU_CAP_IPC_LOCK 14
+
+static void iommu_count_group(void *arg, const char *name)
+{
+	struct iommu_facts *facts = arg;
+	uint64_t number;
+
+	if (util_u64_parse(name, UINT32_MAX, &number) == 0)
+		facts->groups++;
+}
+
+/* The names under /sys/class/iommu are the drivers' own: dmar0, ivhd0, smmu3.0x..., virtio0. */
+static void iommu_name_driver(void *arg, const char *name)
+{
+	static const struct {
+		char prefix[12], driver[8];
+	} known[] = {
+		{"dmar", "intel"},    {"ivhd", "amd"},	    {"smmu", "smmu"},
+		{"arm-smmu", "smmu"}, {"virtio", "virtio"},
+	};
+	struct iommu_facts *facts = arg;
+
+	for (size_t i = 0; i < UTIL_ARRAY_SIZE(known); i++)
+		if (!strncmp(name, known[i].prefix, strlen(known[i].prefix)))
+			snprintf(facts->driver, sizeof(facts->driver), "%s", known[i].driver);
+}
+
+/* Keep the words whose key speaks of an IOMMU ("iommu=pt", "intel_iommu=on", "iommu.strict=0"). */
+static void iommu_pick_words(struct iommu_facts *facts)
+{
+	size_t used = 0;
+
+	for (const char *p = facts->cmdline; *p;) {
+		size_t len, key;
+
+		p += strspn(p, " ");
+		len = strcspn(p, " ");
+		key = strcspn(p, " =");
+		if (memmem(p, key, "iommu", 5) &&
+		    len + (used > 0) < sizeof(facts->cmdline_iommu) - used) {
+			if (used)
+				facts->cmdline_iommu[used++] = ' ';
+			memcpy(facts->cmdline_iommu + used, p, len);
+			used += len;
+		}
+		p += len;
+	}
+	facts->cmdline_iommu[used] = '\0';
+}
+
+/* How many numbers a kernel list like "0-3,8" names, each below IOMMU_MAX_NODES. */
+static unsigned iommu_list_count(const char *list)
+{
+	bool seen[IOMMU_MAX_NODES] = {false};
+	unsigned count = 0;
+
+	while (isdigit((unsigned char)*list)) {
+		char *end;
+		unsigned long first = strtoul(list, &end, 10), last = first;
+
+		if (*end == '-' && isdigit((unsigned char)end[1]))
+			last = strtoul(end + 1, &end, 10);
+		for (unsigned long i = first; i <= last && i < IOMMU_MAX_NODES; i++) {
+			count += !seen[i];
+			seen[i] = true;
+		}
+		if (*end != ',')
+			break;
+		list = end + 1;
+	}
+	return count;
+}
+
+static void iommu_probe_memory(struct iommu_facts *facts, const char *root)
+{
+	static const char huge[] = "/sys/kernel/mm/hugepages/hugepages-";
+	char line[128];
+	char *open, *close;
+
+	iommu_read_u64(&facts->huge_2m_total, root, "%s2048kB/nr_hugepages", huge);
+	iommu_read_u64(&facts->huge_2m_free, root, "%s2048kB/free_hugepages", huge);
+	iommu_read_u64(&facts->huge_1g_total, root, "%s1048576kB/nr_hugepages", huge);
+	iommu_read_u64(&facts->huge_1g_free, root, "%s1048576kB/free_hugepages", huge);
+
+	/* "always [madvise] never": the bracket holds the choice. */
+	if (iommu_read_line(line, sizeof(line), root,
+			    "/sys/kernel/mm/transparent_hugepage/enabled") &&
+	    (open = strchr(line, '[')) && (close = strchr(open, ']'))) {
+		*close = '\0';
+		snprintf(facts->thp, sizeof(facts->thp), "%.15s", open + 1);
+	}
+	if (iommu_read_line(line, sizeof(line), root, "/sys/devices/system/node/has_memory"))
+		facts->nodes = iommu_list_count(line);
+	if (facts->nodes == 0)
+		facts->nodes = 1;
+}
+
+/* One column of "Max locked memory   8388608   unlimited   bytes". */
+static uint64_t iommu_limit_column(const char **pp)
+{
+	const char *p = *pp + strspn(*pp, " \t");
+	size_t len = strcspn(p, " \t\n");
+	char word[24];
+	uint64_t value;
+
+	*pp = p + len;
+	if (len >= sizeof(word))
+		return 0;
+	memcpy(word, p, len);
+	word[len] = '\0';
+	if (!strcmp(word, "unlimited"))
+		return UINT64_MAX;
+	return util_u64_parse(word, UINT64_MAX, &value) ? 0 : value;
+}
+
+static void iommu_probe_limits(struct iommu_facts *facts, const char *root)
+{
+	static const char key[] = "Max locked memory";
+	char text[4096];
+	const char *p;
+	uint64_t caps;
+	struct rlimit rl;
+
+	if ((!root || !*root) && !getrlimit(RLIMIT_MEMLOCK, &rl)) {
+		facts->memlock_soft = rl.rlim_cur == RLIM_INFINITY ? UINT64_MAX : rl.rlim_cur;
+		facts->memlock_hard = rl.rlim_max == RLIM_INFINITY ? UINT64_MAX : rl.rlim_max;
+	} else if (iommu_read_bytes(text, sizeof(text), root, "/proc/self/limits") > 0 &&
+		   (p = strstr(text, key))) {
+		p += sizeof(key) - 1;
+		facts->memlock_soft = iommu_limit_column(&p);
+		facts->memlock_hard = iommu_limit_column(&p);
+	}
+	if (iommu_read_bytes(text, sizeof(text), root, "/proc/self/status") > 0 &&
+	    iommu_text_number(text, "CapEff:", 16, &caps))
+		facts->ipc_lock = caps >> IOMMU_CAP_IPC_LOCK & 1;
+}
+
+void iommu_probe(struct iommu_facts *facts, const char *root)
+{
+	memset(facts, 0, sizeof(*facts));
+	iommu_read_dir(iommu_count_group, facts, root, "/sys/kernel/iommu_groups");
+	facts->present = facts->groups > 0;
+	iommu_read_dir(iommu_name_driver, facts, root, "/sys/class/iommu");
+	iommu_read_line(facts->cmdline, sizeof(facts->cmdline), root, "/proc/cmdline");
+	iommu_pick_words(facts);
+	iommu_probe_memory(facts, root);
+	iommu_probe_limits(facts, root);
+	iommu_read_line(facts->kernel, sizeof(facts->kernel), root, "/proc/sys/kernel/osrelease");
+}
