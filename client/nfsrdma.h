@@ -25,6 +25,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
 
 struct nfsrdma;      /* one mount */
 struct nfsrdma_ctx;  /* what mounts share */
@@ -49,7 +52,11 @@ struct nfsrdma_options {
 	void (*log)(void *arg, enum nfsrdma_log_level level, const char *line);
 	void *log_arg;
 	enum nfsrdma_log_level log_level;
+	unsigned flags;             /* NFSRDMA_AT_EXPORT */
 };
+/* The mount's root is the export itself; the rest of the target's path need not exist, is not looked at, and is
+ * found in nfsrdma_info.root_path.  For programs whose argument names a file: one mount, then that path. */
+#define NFSRDMA_AT_EXPORT 1u
 #define NFSRDMA_OPTIONS_INIT { .size = sizeof(struct nfsrdma_options) }
 
 /* ---- context and mount ------------------------------------------------------------------ */
@@ -224,6 +231,9 @@ enum nfsrdma_stats_group { NFSRDMA_STATS_LEDGER, NFSRDMA_STATS_TRANSPORT };
 void nfsrdma_stats(struct nfsrdma *mount, enum nfsrdma_stats_group group,
 		   void (*fn)(void *arg, const char *name, uint64_t value), void *arg);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif
