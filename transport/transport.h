@@ -61,6 +61,7 @@ struct transport_client_params {
 	bool soft;                   /* else calls wait for ever */
 	int connect_timeout_ms;      /* one attempt, default 10000 */
 	const struct util_log *log;
+	const struct fabric_ops *fabric_ops; /* NULL; else use this one whatever fabric says (tests) */
 };
 
 struct transport_client;
@@ -270,6 +271,7 @@ struct transport_server_params {
 	int rdma_port;                /* verbs listens here if a device is there, iwarp otherwise or too */
 	int iwarp_port;               /* -1: as rdma_port */
 	bool fabric_verbs, fabric_iwarp;
+	const struct fabric_ops *fabric_ops; /* NULL; else listen on this one too, at rdma_port (tests) */
 	uint32_t inline_size;         /* default 4096 */
 	uint32_t credits;             /* granted per connection, default 128 */
 	size_t max_data;              /* largest bulk argument or result, default 1 MiB */

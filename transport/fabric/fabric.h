@@ -248,6 +248,8 @@ struct fabric_ops {
 			   int timeout_ms, struct fabric_domain **domainp, struct util_err *err);
 	void (*domain_put)(struct fabric_domain *domain);
 
+	/* Holds a reference to the domain until cq_destroy.  depth: completions of all its connections
+	 * that may be outstanding together. */
 	int (*cq_create)(struct fabric_domain *domain, uint32_t depth, struct fabric_cq **cqp,
 			 struct util_err *err);
 	/* All its connections must be destroyed. */
