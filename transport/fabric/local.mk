@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# transport_libtransport_la_SOURCES += %D%/file.c
+transport_libtransport_la_SOURCES += %D%/fabric.c
