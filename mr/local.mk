@@ -1,3 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 noinst_LTLIBRARIES += %D%/libmr.la
-%C%_libmr_la_SOURCES = %D%/mr.h
+%C%_libmr_la_SOURCES = %D%/mr.h %D%/internal.h %D%/budget.c %D%/class.c %D%/grow.c %D%/lease.c \
+	%D%/ledger.c %D%/local.c %D%/magazine.c %D%/memory.c %D%/plain.c %D%/poison.c %D%/pool.c \
+	%D%/quarantine.c %D%/region.c %D%/slab.c %D%/span.c %D%/stack.c
+if HAVE_NUMA
+%C%_libmr_la_SOURCES += %D%/numa.c
+else
+%C%_libmr_la_SOURCES += %D%/numa_none.c
+endif

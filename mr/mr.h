@@ -12,6 +12,7 @@
 #ifndef NFSRDMA_MR_H
 #define NFSRDMA_MR_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -99,6 +100,8 @@ struct mr_ledger {
 	MR_LEDGER_FIELDS(MR_LEDGER_DECLARE)
 #undef MR_LEDGER_DECLARE
 	struct mr_ledger *parent; /* the process's; NULL at the top.  Every change goes to both. */
+	pthread_mutex_t lock;     /* protects sources; a leaf */
+	struct util_list sources; /* pools whose lease counters are kept per thread until read */
 };
 
 struct mr_ledger_snapshot {
@@ -107,6 +110,7 @@ struct mr_ledger_snapshot {
 #undef MR_LEDGER_DECLARE
 };
 
+/* parent outlives ledger.  Needs no end. */
 void mr_ledger_init(struct mr_ledger *ledger, struct mr_ledger *parent);
 /* Includes what the pools' per-thread magazines have not yet folded in. */
 void mr_ledger_read(const struct mr_ledger *ledger, struct mr_ledger_snapshot *snap);
@@ -137,14 +141,16 @@ struct mr_pool_params {
 	int numa_node;           /* -1: the provider's device */
 	struct mr_ledger *ledger_parent; /* may be NULL */
 	const struct util_log *log;
-	bool poison;             /* fill given leases, check them when taken (tests, verify) */
+	bool poison;             /* fill given leases, check them when taken (tests, verify);
+				  * what was touched in between is logged as an error and counted */
 };
 
 struct mr_pool;
 
 /*
  * A range of a registered slab.  Owned by the taker from take to give.
- * len is what was asked for; size what the class holds (len <= size, waste at most 25 %).
+ * len is what was asked for; size what the class holds (len <= size, waste at most 25 %; 256 bytes
+ * is the smallest).  addr is a multiple of the largest power of two that divides size, up to 4096.
  */
 struct mr_lease {
 	void *addr;
@@ -163,9 +169,10 @@ int mr_pool_create(struct mr_pool **poolp, struct mr_provider *provider,
 void mr_pool_destroy(struct mr_pool *pool);
 /*
  * Thread-safe.  Lock-free and free of system calls when a magazine of this thread or the depot
- * has one; otherwise grows the pool by a slab.
- * -ENOMEM: the budget or a limit (err says which and the remedy); -EINVAL: len 0 or above
- * mr_pool_max_lease().
+ * has one; otherwise grows the pool by a slab.  Beyond 1 MiB a lease is a slab of its own, kept
+ * when given and reused under a lock.
+ * -ENOMEM: the budget or a limit (err says which and the remedy), after at most 100 ms of back-off
+ * where another process's release may be due; -EINVAL: len 0 or above mr_pool_max_lease().
  */
 int mr_lease_take(struct mr_pool *pool, enum mr_kind kind, size_t len, struct mr_lease **leasep,
 		  struct util_err *err);
@@ -181,6 +188,8 @@ size_t mr_pool_max_lease(const struct mr_pool *pool);
 uint64_t mr_pool_trim(struct mr_pool *pool);
 struct mr_ledger *mr_pool_ledger(struct mr_pool *pool);
 struct mr_provider *mr_pool_provider(struct mr_pool *pool);
+/* Leases found touched after they were given; always 0 without poison. */
+uint64_t mr_pool_poison_hits(const struct mr_pool *pool);
 /* "2 MiB huge pages, node 0, 16 MiB slabs: <why>" for -v. */
 const char *mr_pool_describe(const struct mr_pool *pool, char *buf, size_t len);
 

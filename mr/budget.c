@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * budget.c - how much may be pinned, looked at before asking, named when refused.
+ *
+ * Two numbers bound a pool: max-pinned, and RLIMIT_MEMLOCK where it binds (without CAP_IPC_LOCK).
+ * The look can only see this process; the kernel charges all processes of the user together, so
+ * its refusal is the truth and the look saves asking for what cannot be.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "mr/internal.h"
+
+#define MR_BUDGET_REMEDY                                                                           \
+	"all processes of a user share it: raise it (ulimit -l, LimitMEMLOCK=, limits.conf) or "   \
+	"use fewer or smaller buffers"
+
+static uint64_t mr_half_of_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
+
+	if (pages <= 0 || size <= 0)
+		return UINT64_C(1) << 30;
+	return (uint64_t)pages / 2 * (uint64_t)size;
+}
+
+void mr_budget_init(struct mr_budget *budget, const struct mr_pool_params *params,
+		    const struct mr_provider *provider, const struct iommu_facts *facts)
+{
+	memset(budget, 0, sizeof(*budget));
+	budget->memlock = UINT64_MAX;
+	if (provider->registers && !facts->ipc_lock)
+		budget->memlock = facts->memlock_soft;
+	budget->bytes_max = mr_half_of_memory();
+	budget->pinned_max = budget->bytes_max;
+	snprintf(budget->name, sizeof(budget->name), "half of the machine's memory");
+	if (budget->memlock < budget->pinned_max) {
+		budget->pinned_max = budget->memlock;
+		snprintf(budget->name, sizeof(budget->name), "the memlock limit");
+	}
+	if (params->max_pinned && params->max_pinned < budget->pinned_max) {
+		budget->pinned_max = params->max_pinned;
+		snprintf(budget->name, sizeof(budget->name), "max-pinned");
+	}
+	budget->soft = budget->pinned_max / 4;
+}
+
+/* What this process has charged, by the topmost ledger we know. */
+static uint64_t mr_budget_process_bytes(const struct mr_pool *pool)
+{
+	const struct mr_ledger *top = &pool->ledger;
+	uint64_t pages;
+
+	while (top->parent)
+		top = top->parent;
+	pages = atomic_load_explicit(&top->pages_charged_now, memory_order_relaxed) +
+		atomic_load_explicit(&top->locked_pages_now, memory_order_relaxed);
+	return pages * MR_PAGE;
+}
+
+static int mr_budget_over(struct mr_pool *pool, size_t len, uint64_t limit, uint64_t used,
+			  struct util_err *err)
+{
+	const char *name = limit == pool->budget.memlock ? "the memlock limit" : pool->budget.name;
+	char len_text[24], limit_text[24], used_text[24];
+
+	MR_LEDGER_ADD(&pool->ledger, limit_refusals, 1);
+	util_size_format(len, len_text, sizeof(len_text));
+	util_size_format(limit, limit_text, sizeof(limit_text));
+	util_size_format(used, used_text, sizeof(used_text));
+	util_err_set(err, -ENOMEM, "register %s more: %s is %s, of which %s are in use", len_text,
+		     name, limit_text, used_text);
+	util_err_hint(err, limit == pool->budget.memlock
+				   ? MR_BUDGET_REMEDY
+				   : "raise max-pinned, or use fewer or smaller buffers");
+	return -ENOMEM;
+}
+
+int mr_budget_look(struct mr_pool *pool, enum mr_kind kind, size_t len, struct util_err *err)
+{
+	const struct mr_budget *budget = &pool->budget;
+	uint64_t charged;
+
+	if (len > budget->bytes_max || pool->bytes > budget->bytes_max - len) {
+		MR_LEDGER_ADD(&pool->ledger, limit_refusals, 1);
+		return util_err_set(err, -ENOMEM,
+				    "buffers would take half of the machine's memory");
+	}
+	if (!pool->provider->registers || pool->kind_free[kind])
+		return 0;
+	if (len > budget->pinned_max || pool->pinned > budget->pinned_max - len)
+		return mr_budget_over(pool, len, budget->pinned_max, pool->pinned, err);
+	charged = mr_budget_process_bytes(pool);
+	if (len > budget->memlock || charged > budget->memlock - len)
+		return mr_budget_over(pool, len, budget->memlock, charged, err);
+	return 0;
+}
+
+void mr_budget_refused(struct mr_pool *pool, size_t len, struct util_err *err)
+{
+	char len_text[24], limit_text[24], used_text[24];
+
+	if (!err || pool->budget.memlock == UINT64_MAX || !pool->provider->registers)
+		return;
+	util_size_format(len, len_text, sizeof(len_text));
+	util_size_format(pool->budget.memlock, limit_text, sizeof(limit_text));
+	util_size_format(mr_budget_process_bytes(pool), used_text, sizeof(used_text));
+	util_err_set(err, -ENOMEM,
+		     "register %s more: refused; the memlock limit is %s, of which this process "
+		     "uses %s",
+		     len_text, limit_text, used_text);
+	util_err_hint(err, MR_BUDGET_REMEDY);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ledger.c - what memory registration cost, counted per pool and per process.
+ *
+ * Rare events (a registration, a quarantine) are added to the pool's ledger and to all above it as
+ * they happen.  Leases come and go with every RPC; their counters live with the threads that take
+ * and give them, and are folded in when somebody reads.  So the hot path pays one plain increment.
+ *
+ * A pool that ends leaves its counts behind: detaching adds them for good, under the lock that a
+ * reader holds, so that no reader sees them twice or not at all.
+ */
+#include "mr/internal.h"
+
+void mr_ledger_init(struct mr_ledger *ledger, struct mr_ledger *parent)
+{
+#define MR_LEDGER_ZERO(name) atomic_init(&ledger->name, 0);
+	MR_LEDGER_FIELDS(MR_LEDGER_ZERO)
+#undef MR_LEDGER_ZERO
+	ledger->parent = parent;
+	pthread_mutex_init(&ledger->lock, NULL);
+	util_list_init(&ledger->sources);
+}
+
+void mr_ledger_attach(struct mr_ledger *ledger, struct mr_ledger_source *source)
+{
+	struct mr_ledger_link *link = source->link;
+
+	for (; ledger && link < source->link + MR_LEDGER_LEVELS; ledger = ledger->parent, link++) {
+		link->source = source;
+		pthread_mutex_lock(&ledger->lock);
+		util_list_add(&ledger->sources, &link->node);
+		pthread_mutex_unlock(&ledger->lock);
+	}
+}
+
+void mr_ledger_detach(struct mr_ledger *ledger, struct mr_ledger_source *source)
+{
+	struct mr_ledger_link *link = source->link;
+	struct mr_ledger_snapshot snap;
+
+	for (; ledger && link < source->link + MR_LEDGER_LEVELS; ledger = ledger->parent, link++) {
+		memset(&snap, 0, sizeof(snap));
+		pthread_mutex_lock(&ledger->lock);
+		util_list_del(&link->node);
+		source->fold(source, &snap);
+#define MR_LEDGER_KEEP(name)                                                                       \
+	atomic_fetch_add_explicit(&ledger->name, snap.name, memory_order_relaxed);
+		MR_LEDGER_FIELDS(MR_LEDGER_KEEP)
+#undef MR_LEDGER_KEEP
+		pthread_mutex_unlock(&ledger->lock);
+	}
+}
+
+void mr_ledger_read(const struct mr_ledger *ledger, struct mr_ledger_snapshot *snap)
+{
+	struct mr_ledger *l = (struct mr_ledger *)ledger; /* for the lock */
+
+	pthread_mutex_lock(&l->lock);
+#define MR_LEDGER_LOAD(name) snap->name = atomic_load_explicit(&l->name, memory_order_relaxed);
+	MR_LEDGER_FIELDS(MR_LEDGER_LOAD)
+#undef MR_LEDGER_LOAD
+	UTIL_LIST_FOR_EACH (node, &l->sources) {
+		struct mr_ledger_link *link = UTIL_LIST_ENTRY(node, struct mr_ledger_link, node);
+
+		link->source->fold(link->source, snap);
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
+const char *mr_ledger_field(const struct mr_ledger_snapshot *snap, unsigned i, uint64_t *valuep)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} fields[] = {
+#define MR_LEDGER_ROW(name) {#name, offsetof(struct mr_ledger_snapshot, name)},
+		MR_LEDGER_FIELDS(MR_LEDGER_ROW)
+#undef MR_LEDGER_ROW
+	};
+
+	if (i >= UTIL_ARRAY_SIZE(fields))
+		return NULL;
+	memcpy(valuep, (const char *)snap + fields[i].offset, sizeof(*valuep));
+	return fields[i].name;
+}
+
+void mr_ledger_invalidated_remote(struct mr_ledger *ledger)
+{
+	MR_LEDGER_ADD(ledger, invalidations_remote, 1);
+}
+
+void mr_ledger_invalidated_batch(struct mr_ledger *ledger, unsigned n)
+{
+	MR_LEDGER_ADD(ledger, invalidations_local, n);
+	MR_LEDGER_ADD(ledger, invalidation_batches, 1);
+}

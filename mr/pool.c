@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pool.c - a pool's life: what it is made for, what it holds, what it gives back.
+ *
+ * A pool belongs to one protection domain and one server.  It starts empty, grows by slabs when a
+ * lease is wanted (grow.c), shrinks when told to trim or when a limit makes it, and releases
+ * everything at its end.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mr/internal.h"
+
+static const struct mr_pool *mr_pool_of_source(const struct mr_ledger_source *source)
+{
+	return UTIL_CONTAINER_OF(source, struct mr_pool, source);
+}
+
+/*
+ * Given is read before taken: a lease's give comes after its take, so the difference is never
+ * negative, whatever moves meanwhile.
+ */
+static void mr_pool_fold(const struct mr_ledger_source *source, struct mr_ledger_snapshot *snap)
+{
+	const struct mr_pool *pool = mr_pool_of_source(source);
+	struct mr_slot *slot;
+	uint64_t taken, given, fresh;
+
+	given = atomic_load_explicit(&pool->shared_given, memory_order_acquire);
+	for (unsigned i = 0; i < MR_SLOTS; i++)
+		if ((slot = atomic_load_explicit(&pool->slots[i], memory_order_acquire)))
+			given += atomic_load_explicit(&slot->given, memory_order_acquire);
+	fresh = atomic_load_explicit(&pool->fresh_taken, memory_order_relaxed);
+	taken = atomic_load_explicit(&pool->shared_taken, memory_order_acquire);
+	for (unsigned i = 0; i < MR_SLOTS; i++)
+		if ((slot = atomic_load_explicit(&pool->slots[i], memory_order_acquire)))
+			taken += atomic_load_explicit(&slot->taken, memory_order_acquire);
+	snap->leases_taken += taken;
+	snap->leases_given += given;
+	snap->leases_now += taken > given ? taken - given : 0;
+	/* A take that had to register is no reuse; without a device there is no mapping to reuse.
+	 */
+	if (pool->provider->registers && taken > fresh)
+		snap->iova_reuses += taken - fresh;
+}
+
+static enum mr_backing mr_pool_backing(const struct mr_pool *pool, enum mr_hugepages hugepages)
+{
+	switch (hugepages) {
+	case MR_HUGE_OFF:
+		return MR_BACKING_4K;
+	case MR_HUGE_2M:
+		return MR_BACKING_2M;
+	case MR_HUGE_1G:
+		return MR_BACKING_1G;
+	case MR_HUGE_AUTO:
+		break;
+	}
+	return pool->geometry.page_size > MR_PAGE ? MR_BACKING_2M : MR_BACKING_4K;
+}
+
+/* Machine, device and wishes to a geometry. */
+static void mr_pool_shape(struct mr_pool *pool, const struct mr_pool_params *params)
+{
+	struct iommu_facts facts;
+	struct iommu_device device;
+	size_t page;
+
+	iommu_probe(&facts, NULL);
+	iommu_probe_device(&device, pool->provider->device, NULL);
+	if (params->numa_node >= 0)
+		device.node = params->numa_node;
+	else if (pool->provider->numa_node >= 0)
+		device.node = pool->provider->numa_node;
+	mr_budget_init(&pool->budget, params, pool->provider, &facts);
+	if (!pool->provider->registers)
+		facts.ipc_lock = true; /* nothing is pinned: the limit does not bind */
+	iommu_policy_geometry(&pool->geometry, &facts, &device, params->max_pinned);
+	pool->node = pool->geometry.node;
+	pool->best = mr_pool_backing(pool, params->hugepages);
+	if (params->slab_size)
+		pool->geometry.slab_size = params->slab_size;
+	page = params->hugepages == MR_HUGE_AUTO ? MR_PAGE : mr_backing_page(pool->best);
+	pool->geometry.slab_size = mr_round_up(pool->geometry.slab_size, page);
+	/* One registration must hold a slab. */
+	if (pool->provider->max_region >= MR_PAGE &&
+	    pool->geometry.slab_size > pool->provider->max_region)
+		pool->geometry.slab_size = pool->provider->max_region / MR_PAGE * MR_PAGE;
+}
+
+int mr_pool_create(struct mr_pool **poolp, struct mr_provider *provider,
+		   const struct mr_pool_params *params, struct util_err *err)
+{
+	struct mr_pool *pool;
+
+	if (params->slab_size > UINT64_MAX / 2)
+		return util_err_set(err, -EINVAL, "a slab of %llu bytes is too large",
+				    (unsigned long long)params->slab_size);
+	pool = calloc(1, sizeof(*pool));
+	if (!pool)
+		return util_err_set(err, -ENOMEM, "no memory for a pool");
+	pool->provider = provider;
+	pool->poison = params->poison;
+	if (params->log)
+		pool->log = *params->log;
+	pthread_mutex_init(&pool->lock, NULL);
+	util_list_init(&pool->slabs);
+	for (unsigned i = 0; i < MR_KIND_COUNT; i++)
+		util_list_init(&pool->spans[i]);
+	mr_pool_shape(pool, params);
+	mr_ledger_init(&pool->ledger, params->ledger_parent);
+	pool->source.fold = mr_pool_fold;
+	mr_ledger_attach(&pool->ledger, &pool->source);
+	*poolp = pool;
+	return 0;
+}
+
+static void mr_pool_release_slab(struct mr_pool *pool, struct mr_slab *slab)
+{
+	if (slab->large) {
+		mr_span_destroy(pool, slab->large->span);
+		mr_chain_add(&pool->spare, slab->large);
+	}
+	mr_slab_destroy(pool, slab);
+}
+
+uint64_t mr_pool_trim_locked(struct mr_pool *pool)
+{
+	uint64_t before = pool->bytes;
+
+	for (unsigned kind = 0; kind < MR_KIND_COUNT; kind++)
+		mr_span_sweep(pool, (enum mr_kind)kind);
+	UTIL_LIST_FOR_EACH_SAFE (node, &pool->slabs) {
+		struct mr_slab *slab = UTIL_LIST_ENTRY(node, struct mr_slab, node);
+
+		if (mr_slab_idle(slab))
+			mr_pool_release_slab(pool, slab);
+	}
+	return before - pool->bytes;
+}
+
+uint64_t mr_pool_trim(struct mr_pool *pool)
+{
+	uint64_t released;
+
+	pthread_mutex_lock(&pool->lock);
+	released = mr_pool_trim_locked(pool);
+	pthread_mutex_unlock(&pool->lock);
+	return released;
+}
+
+void mr_pool_destroy(struct mr_pool *pool)
+{
+	if (!pool)
+		return;
+	mr_pool_trim_locked(pool);
+	assert(util_list_empty(&pool->slabs)); /* every lease was given back */
+	mr_ledger_detach(&pool->ledger, &pool->source);
+	for (unsigned i = 0; i < MR_SLOTS; i++)
+		free(pool->slots[i]);
+	for (unsigned i = 0; i < MR_CHUNKS && pool->chunks[i]; i++)
+		free(pool->chunks[i]);
+	pthread_mutex_destroy(&pool->lock);
+	free(pool);
+}
+
+size_t mr_pool_max_lease(const struct mr_pool *pool)
+{
+	uint64_t max = pool->budget.bytes_max;
+
+	if (pool->provider->registers && pool->budget.pinned_max < max)
+		max = pool->budget.pinned_max;
+	if (pool->provider->max_region && pool->provider->max_region < max)
+		max = pool->provider->max_region;
+	return max / MR_PAGE * MR_PAGE;
+}
+
+struct mr_ledger *mr_pool_ledger(struct mr_pool *pool)
+{
+	return &pool->ledger;
+}
+
+struct mr_provider *mr_pool_provider(struct mr_pool *pool)
+{
+	return pool->provider;
+}
+
+uint64_t mr_pool_poison_hits(const struct mr_pool *pool)
+{
+	return atomic_load_explicit(&pool->poison_hits, memory_order_relaxed);
+}
+
+/* The best backing that slabs really got; before the first one, the one wished for. */
+static enum mr_backing mr_pool_backing_now(struct mr_pool *pool)
+{
+	enum mr_backing best = pool->best;
+
+	if (util_list_empty(&pool->slabs))
+		return best;
+	best = MR_BACKING_4K;
+	UTIL_LIST_FOR_EACH (node, &pool->slabs) {
+		struct mr_slab *slab = UTIL_LIST_ENTRY(node, struct mr_slab, node);
+
+		if (slab->memory.backing > best)
+			best = slab->memory.backing;
+	}
+	return best;
+}
+
+const char *mr_pool_describe(const struct mr_pool *pool, char *buf, size_t len)
+{
+	struct mr_pool *p = (struct mr_pool *)pool; /* for the lock */
+	char node[24] = "any node";
+	enum mr_backing backing;
+
+	pthread_mutex_lock(&p->lock);
+	backing = mr_pool_backing_now(p);
+	pthread_mutex_unlock(&p->lock);
+	if (pool->node >= 0)
+		snprintf(node, sizeof(node), "node %d", pool->node);
+	snprintf(buf, len, "%s, %s, %s", mr_backing_name(backing), node, pool->geometry.why);
+	return buf;
+}

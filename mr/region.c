@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * region.c - a registration begins and ends here, and nowhere else.
+ *
+ * One function in, one out: whatever is registered, for a slab or for local buffers, passes
+ * through these two, so the ledger can be held against VmPin to the page.  What a registration
+ * costs is the provider's word (struct mr_registration); the same numbers are taken back when it
+ * ends.
+ */
+#include <errno.h>
+
+#include "mr/internal.h"
+
+static void mr_region_count_open(struct mr_ledger *ledger, const struct mr_registration *reg)
+{
+	MR_LEDGER_ADD(ledger, registrations, 1);
+	MR_LEDGER_ADD(ledger, pages_charged, reg->pages_charged);
+	MR_LEDGER_ADD(ledger, iova_maps, reg->iova_maps);
+	MR_LEDGER_ADD(ledger, bytes_registered_now, reg->len);
+	MR_LEDGER_ADD(ledger, pages_charged_now, reg->pages_charged);
+	MR_LEDGER_ADD(ledger, locked_pages_now, reg->locked_pages);
+}
+
+static void mr_region_count_close(struct mr_ledger *ledger, const struct mr_registration *reg)
+{
+	MR_LEDGER_ADD(ledger, deregistrations, 1);
+	MR_LEDGER_ADD(ledger, pages_released, reg->pages_charged);
+	MR_LEDGER_ADD(ledger, iova_unmaps, reg->iova_maps);
+	MR_LEDGER_SUB(ledger, bytes_registered_now, reg->len);
+	MR_LEDGER_SUB(ledger, pages_charged_now, reg->pages_charged);
+	MR_LEDGER_SUB(ledger, locked_pages_now, reg->locked_pages);
+}
+
+/*
+ * Register; *reg is set only on success.  Errors are the provider's (mr.h).  A refusal for want of
+ * memory is counted: it is how a limit shows.
+ */
+int mr_region_open(const struct mr_region_params *params, struct mr_registration *reg,
+		   struct util_err *err)
+{
+	struct mr_provider *provider = params->provider;
+	struct mr_registration made = {0};
+	int ret;
+
+	ret = provider->ops->register_memory(provider, params->addr, params->len, params->page_size,
+					     params->access, &made, err);
+	if (ret == -ENOMEM)
+		MR_LEDGER_ADD(params->ledger, limit_refusals, 1);
+	if (ret)
+		return ret;
+	if (provider->registers)
+		mr_region_count_open(params->ledger, &made);
+	*reg = made;
+	return 0;
+}
+
+/* On return pins are released and no peer reaches the memory; it may be unmapped. */
+void mr_region_close(struct mr_provider *provider, struct mr_ledger *ledger,
+		     struct mr_registration *reg)
+{
+	struct mr_registration made = *reg;
+
+	provider->ops->deregister_memory(provider, reg);
+	if (provider->registers)
+		mr_region_count_close(ledger, &made);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fake.c - providers for the tests of mr/, and wrappers that count and fail.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <liburing.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/mr/fake.h"
+
+/* ---- the fake --------------------------------------------------------------------------- */
+
+static int fake_register(struct mr_provider *p, void *addr, size_t len, size_t page_size,
+			 unsigned access, struct mr_registration *reg, struct util_err *err)
+{
+	struct fake_provider *fake = UTIL_CONTAINER_OF(p, struct fake_provider, p);
+	unsigned call = ++fake->calls;
+
+	cr_assert_eq((uintptr_t)addr % page_size, 0, "memory is aligned to its pages");
+	cr_assert_eq(len % page_size, 0, "memory is whole pages");
+	if (call == fake->fail_at)
+		return util_err_set(err, -ENOSPC, "the fake's table is full");
+	if (fake->refuse_above && fake->bytes + len > fake->refuse_above)
+		return util_err_set(err, -ENOMEM, "the fake refuses");
+	fake->registered++;
+	fake->bytes += len;
+	fake->last_access = access;
+	fake->next_key += 256;
+	*reg = (struct mr_registration){
+		.addr = addr,
+		.len = len,
+		.iova = 0x1000000000ull + (uintptr_t)addr % 0x200000 +
+			(uint64_t)fake->next_key * 0x200000,
+		.lkey = fake->next_key,
+		.rkey = access & (MR_ACCESS_REMOTE_READ | MR_ACCESS_REMOTE_WRITE)
+				? fake->next_key + 1
+				: 0,
+		.access = access,
+		.pages_charged = len / 4096,
+		.iova_maps = 1,
+	};
+	return 0;
+}
+
+static void fake_deregister(struct mr_provider *p, struct mr_registration *reg)
+{
+	struct fake_provider *fake = UTIL_CONTAINER_OF(p, struct fake_provider, p);
+
+	fake->deregistered++;
+	fake->bytes -= reg->len;
+	/* Still mapped: a region outlives its registration. */
+	((volatile char *)reg->addr)[0];
+}
+
+static int fake_window_alloc(struct mr_provider *p, struct mr_window *w)
+{
+	return -EOPNOTSUPP;
+}
+
+static void fake_window_free(struct mr_provider *p, struct mr_window *w)
+{
+}
+
+static const struct mr_provider_ops fake_ops = {
+	.name = "fake",
+	.register_memory = fake_register,
+	.deregister_memory = fake_deregister,
+	.window_alloc = fake_window_alloc,
+	.window_free = fake_window_free,
+};
+
+void fake_provider_init(struct fake_provider *fake)
+{
+	memset(fake, 0, sizeof(*fake));
+	fake->p.ops = &fake_ops;
+	fake->p.max_region = 1ul << 30;
+	fake->p.max_regions = 1000;
+	fake->p.registers = true;
+	fake->p.numa_node = -1;
+	strcpy(fake->p.device, "fake0");
+}
+
+unsigned fake_live(const struct fake_provider *fake)
+{
+	return fake->registered - fake->deregistered;
+}
+
+struct mr_pool *fake_pool(struct mr_provider *provider, struct mr_pool_params *params)
+{
+	struct util_err err = {0};
+	struct mr_pool *pool = NULL;
+
+	if (!params->numa_node)
+		params->numa_node = -1;
+	cr_assert_eq(mr_pool_create(&pool, provider, params, &err), 0, "%s", err.what);
+	return pool;
+}
+
+/* ---- pins by io_uring ------------------------------------------------------------------- */
+
+static int pinning_register(struct mr_provider *p, void *addr, size_t len, size_t page_size,
+			    unsigned access, struct mr_registration *reg, struct util_err *err)
+{
+	struct io_uring *ring = malloc(sizeof(*ring));
+	struct iovec iov = {.iov_base = addr, .iov_len = len};
+	int ret;
+
+	if (!ring)
+		return -ENOMEM;
+	ret = io_uring_queue_init(1, ring, 0);
+	if (ret)
+		goto err_free;
+	ret = io_uring_register_buffers(ring, &iov, 1);
+	if (ret)
+		goto err_exit;
+	*reg = (struct mr_registration){
+		.addr = addr,
+		.len = len,
+		.iova = (uintptr_t)addr,
+		.access = access,
+		.pages_charged = len / 4096,
+		.priv = ring,
+	};
+	return 0;
+
+err_exit:
+	io_uring_queue_exit(ring);
+err_free:
+	free(ring);
+	return ret;
+}
+
+static void pinning_deregister(struct mr_provider *p, struct mr_registration *reg)
+{
+	io_uring_unregister_buffers(reg->priv);
+	io_uring_queue_exit(reg->priv);
+	free(reg->priv);
+}
+
+static const struct mr_provider_ops pinning_ops = {
+	.name = "pinning",
+	.register_memory = pinning_register,
+	.deregister_memory = pinning_deregister,
+	.window_alloc = fake_window_alloc,
+	.window_free = fake_window_free,
+};
+
+int pinning_provider_init(struct pinning_provider *pinning)
+{
+	struct io_uring ring;
+	int ret = io_uring_queue_init(1, &ring, 0);
+
+	if (ret)
+		return ret;
+	io_uring_queue_exit(&ring);
+	memset(pinning, 0, sizeof(*pinning));
+	pinning->p.ops = &pinning_ops;
+	pinning->p.max_region = 1ul << 30;
+	pinning->p.max_regions = 1000;
+	pinning->p.registers = true;
+	pinning->p.numa_node = -1;
+	strcpy(pinning->p.device, "pinning");
+	return 0;
+}
+
+/* ---- wrapped functions ------------------------------------------------------------------ */
+
+_Atomic long wrap_fail_at, wrap_calls, wrap_live;
+
+void *__real_malloc(size_t len);
+void *__real_calloc(size_t n, size_t len);
+void *__real_aligned_alloc(size_t align, size_t len);
+void __real_free(void *p);
+void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
+int __real_pthread_mutex_lock(pthread_mutex_t *lock);
+
+static bool wrap_fails(void)
+{
+	return ++wrap_calls == wrap_fail_at;
+}
+
+static void *wrap_made(void *p)
+{
+	wrap_live += p != NULL;
+	return p;
+}
+
+void *__wrap_malloc(size_t len)
+{
+	return wrap_fails() ? NULL : wrap_made(__real_malloc(len));
+}
+
+void *__wrap_calloc(size_t n, size_t len)
+{
+	return wrap_fails() ? NULL : wrap_made(__real_calloc(n, len));
+}
+
+void *__wrap_aligned_alloc(size_t align, size_t len)
+{
+	return wrap_fails() ? NULL : wrap_made(__real_aligned_alloc(align, len));
+}
+
+void __wrap_free(void *p)
+{
+	wrap_live -= p != NULL;
+	__real_free(p);
+}
+
+void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
+{
+	if (wrap_fails()) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return __real_mmap(addr, len, prot, flags, fd, off);
+}
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
+{
+	wrap_calls++;
+	return __real_pthread_mutex_lock(lock);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fake.h - a provider that counts, refuses on request and remembers what is registered.
+ */
+#ifndef NFSRDMA_TESTS_MR_FAKE_H
+#define NFSRDMA_TESTS_MR_FAKE_H
+
+#include <stdatomic.h>
+
+#include "mr/mr.h"
+
+struct fake_provider {
+	struct mr_provider p;
+	_Atomic unsigned registered, deregistered; /* calls that succeeded */
+	_Atomic unsigned calls;			   /* to register_memory */
+	_Atomic uint64_t bytes;			   /* live */
+	unsigned fail_at;			   /* the n-th call fails, 0: none */
+	uint64_t refuse_above;			   /* ENOMEM when bytes would exceed it */
+	unsigned last_access;
+	uint32_t next_key;
+};
+
+void fake_provider_init(struct fake_provider *fake);
+unsigned fake_live(const struct fake_provider *fake);
+
+/* A provider that pins through io_uring, one ring per region: -errno where that is forbidden. */
+struct pinning_provider {
+	struct mr_provider p;
+};
+int pinning_provider_init(struct pinning_provider *pinning);
+
+/* A pool of the fake with params filled in by the caller (zero: defaults); asserts success. */
+struct mr_pool *fake_pool(struct mr_provider *provider, struct mr_pool_params *params);
+
+/* ---- wrapped functions of the C library (linked with --wrap) */
+
+extern _Atomic long wrap_fail_at; /* the n-th call fails, 0: none */
+extern _Atomic long wrap_calls;	  /* malloc, calloc, aligned_alloc, mmap, mutex locks */
+extern _Atomic long wrap_live;	  /* allocations and mappings made less those given back */
+
+#endif
