@@ -110,8 +110,9 @@ bool wire_dirent_encode(struct wire_enc *e, const struct wire_dirent *ent, bool 
 	size_t size = wire_dirent_size(ent, plus);
 	size_t left = (size_t)(e->end - e->p);
 
-	if (e->overflow || ent->fh.len > WIRE_NFS3_FHSIZE || left < LIST_END_LEN ||
-	    size > left - LIST_END_LEN)
+	if (e->overflow || left < LIST_END_LEN || size > left - LIST_END_LEN)
+		return false;
+	if (plus && ent->has_fh && ent->fh.len > WIRE_NFS3_FHSIZE)
 		return false;
 	wire_put_bool(e, true);
 	wire_put_u64(e, ent->fileid);
