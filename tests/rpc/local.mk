@@ -1,1 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+CRITERION_TESTS += %D%/test_rpc
+%C%_test_rpc_SOURCES = %D%/echo.c %D%/echo.h %D%/test_loop.c
+%C%_test_rpc_CFLAGS = $(TEST_CFLAGS)
+%C%_test_rpc_LDADD = $(TEST_LIBS)
