@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * errors.c - completion statuses and CM events in our words: what, likely cause, what to do.  Pure.
+ *
+ * Three dialects come in.  Completions have enum ibv_wc_status.  CM events carry a status that is a
+ * negative errno, except for rejections over InfiniBand and RoCE, where it is the reason code of
+ * the CM's REJ message (the kernel's enum ib_cm_rej_reason lists them).  iWARP rejections are
+ * negative errnos always.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "transport/verbs/internal.h"
+
+static const struct {
+	enum ibv_wc_status status;
+	enum fabric_wc_status fabric;
+	int code;
+} verbs_wc_table[] = {
+	{IBV_WC_SUCCESS, FABRIC_WC_OK, 0},
+	{IBV_WC_LOC_LEN_ERR, FABRIC_WC_LENGTH, -EMSGSIZE},
+	{IBV_WC_LOC_PROT_ERR, FABRIC_WC_LOCAL_PROTECTION, -EFAULT},
+	{IBV_WC_LOC_ACCESS_ERR, FABRIC_WC_LOCAL_PROTECTION, -EFAULT},
+	{IBV_WC_MW_BIND_ERR, FABRIC_WC_LOCAL_PROTECTION, -EFAULT},
+	{IBV_WC_WR_FLUSH_ERR, FABRIC_WC_FLUSHED, -ECONNRESET},
+	{IBV_WC_REM_ACCESS_ERR, FABRIC_WC_REMOTE_ACCESS, -EACCES},
+	{IBV_WC_REM_INV_REQ_ERR, FABRIC_WC_REMOTE_ERROR, -EREMOTEIO},
+	{IBV_WC_REM_OP_ERR, FABRIC_WC_REMOTE_ERROR, -EREMOTEIO},
+	{IBV_WC_REM_INV_RD_REQ_ERR, FABRIC_WC_REMOTE_ERROR, -EREMOTEIO},
+	{IBV_WC_REM_ABORT_ERR, FABRIC_WC_REMOTE_ERROR, -EREMOTEIO},
+	{IBV_WC_BAD_RESP_ERR, FABRIC_WC_REMOTE_ERROR, -EREMOTEIO},
+	{IBV_WC_RETRY_EXC_ERR, FABRIC_WC_RETRY, -ETIMEDOUT},
+	{IBV_WC_RESP_TIMEOUT_ERR, FABRIC_WC_RETRY, -ETIMEDOUT},
+	{IBV_WC_RNR_RETRY_EXC_ERR, FABRIC_WC_RNR, -ENOBUFS},
+};
+
+enum fabric_wc_status verbs_wc_status(enum ibv_wc_status status)
+{
+	for (size_t i = 0; i < UTIL_ARRAY_SIZE(verbs_wc_table); i++)
+		if (verbs_wc_table[i].status == status)
+			return verbs_wc_table[i].fabric;
+	return FABRIC_WC_OTHER;
+}
+
+int verbs_wc_errno(enum ibv_wc_status status)
+{
+	for (size_t i = 0; i < UTIL_ARRAY_SIZE(verbs_wc_table); i++)
+		if (verbs_wc_table[i].status == status)
+			return verbs_wc_table[i].code;
+	return -EIO;
+}
+
+const char *verbs_addr_text(const struct sockaddr *addr, char *buf, size_t len)
+{
+	char host[INET6_ADDRSTRLEN];
+	const struct sockaddr_in *in = (const void *)addr;
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+
+	if (addr->sa_family == AF_INET && inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host)))
+		snprintf(buf, len, "%s port %u", host, ntohs(in->sin_port));
+	else if (addr->sa_family == AF_INET6 &&
+		 inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host)))
+		snprintf(buf, len, "[%s] port %u", host, ntohs(in6->sin6_port));
+	else
+		snprintf(buf, len, "(address family %d)", addr->sa_family);
+	return buf;
+}
+
+/* Reason codes of a CM REJ that tell the user something. */
+static const struct {
+	int reason;
+	int code;
+	const char *words;
+	const char *hint;
+} verbs_rej_table[] = {
+	{1, -EAGAIN, "the peer has no queue pair left", "too many connections there; try later"},
+	{3, -EAGAIN, "the peer is out of resources", "too many connections there; try later"},
+	{4, -ETIMEDOUT, "the peer's connection manager timed out", ""},
+	{8, -ECONNREFUSED, "nothing listens on that port",
+	 "is the server's RDMA listener up? (NFS/RDMA is on port 20049)"},
+	{10, -ECONNRESET, "the connection is stale at the peer", "try again"},
+	{12, -EHOSTUNREACH, "the peer refuses our GID",
+	 "do both ends have the same kind of RoCE (v1/v2) and a route?"},
+	{28, -ECONNREFUSED, "the peer's consumer rejected it",
+	 "the service there does not want this connection: version or limits"},
+};
+
+static int verbs_reject_err(struct util_err *err, int reason, const char *peer)
+{
+	for (size_t i = 0; i < UTIL_ARRAY_SIZE(verbs_rej_table); i++) {
+		if (verbs_rej_table[i].reason != reason)
+			continue;
+		util_err_set(err, verbs_rej_table[i].code, "RDMA connect to %s: rejected: %s", peer,
+			     verbs_rej_table[i].words);
+		util_err_hint(err, "%s", verbs_rej_table[i].hint);
+		return verbs_rej_table[i].code;
+	}
+	return util_err_set(err, -ECONNREFUSED,
+			    "RDMA connect to %s: rejected by the peer (CM reason %d)", peer,
+			    reason);
+}
+
+/* What was being tried when this event came instead of success. */
+static const char *verbs_event_attempt(enum rdma_cm_event_type event)
+{
+	switch (event) {
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		return "finding an RDMA device that routes to";
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		return "resolving the RDMA route to";
+	default:
+		return "RDMA connect to";
+	}
+}
+
+static const char *verbs_errno_hint(int code)
+{
+	switch (code) {
+	case -ENODEV:
+		return "the route to that address uses an interface without an RDMA device ('rdma "
+		       "link' lists those that have one)";
+	case -ECONNREFUSED:
+		return "is the server's RDMA listener up? (NFS/RDMA is on port 20049)";
+	case -ETIMEDOUT:
+		return "is the host up, and does its RDMA port answer (ping, rping)?";
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
+		return "no route to that address, or nobody answers ARP there";
+	default:
+		return "";
+	}
+}
+
+int verbs_cm_event_err(struct util_err *err, enum rdma_cm_event_type event, int status, bool iwarp,
+		       const struct sockaddr *peer)
+{
+	char text[VERBS_ADDR_TEXT];
+	int code = status < 0 ? status : -ECONNREFUSED;
+
+	verbs_addr_text(peer, text, sizeof(text));
+	switch (event) {
+	case RDMA_CM_EVENT_DISCONNECTED:
+		util_err_clear(err);
+		return 0;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		util_err_set(err, -ENODEV, "connection to %s: the RDMA device was removed", text);
+		return -ENODEV;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		util_err_set(err, -ENETRESET, "connection to %s: the device of its address changed",
+			     text);
+		return -ENETRESET;
+	case RDMA_CM_EVENT_REJECTED:
+		if (!iwarp && status > 0)
+			return verbs_reject_err(err, status, text);
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		code = status < 0 ? status : -ETIMEDOUT;
+		break;
+	default:
+		break;
+	}
+	if (code == -ECONNRESET && event != RDMA_CM_EVENT_CONNECT_ERROR) {
+		util_err_set(err, code, "RDMA connect to %s: the peer closed it", text);
+		util_err_hint(err, "is it an RDMA service of the same kind (iWARP, RoCE)?");
+		return code;
+	}
+	util_err_set(err, code, "%s %s: %s", verbs_event_attempt(event), text, strerror(-code));
+	util_err_hint(err, "%s", verbs_errno_hint(code));
+	return code;
+}
+
+/* A failed completion, as the reason a connection ended. */
+void verbs_wc_err(struct util_err *err, const struct ibv_wc *wc, const struct sockaddr *peer)
+{
+	char text[VERBS_ADDR_TEXT];
+	enum fabric_wc_status status = verbs_wc_status(wc->status);
+
+	verbs_addr_text(peer, text, sizeof(text));
+	if (status == FABRIC_WC_FLUSHED)
+		util_err_set(err, -ECONNRESET, "connection to %s: closed by the peer", text);
+	else
+		util_err_set(err, verbs_wc_errno(wc->status),
+			     "connection to %s: %s (verbs status %d, vendor error 0x%x)", text,
+			     fabric_wc_status_name(status), wc->status, wc->vendor_err);
+	util_err_hint(err, "%s", fabric_wc_status_hint(status));
+}
