@@ -217,7 +217,7 @@ struct fabric_listener {
 
 /* A connection request.  Ends in accept or reject. */
 struct fabric_request {
-	struct fabric_domain *domain;  /* referenced by the request */
+	struct fabric_domain *domain;  /* referenced by the request, and lives until listener_close at least */
 	uint8_t peer_private[256];
 	uint16_t peer_private_len;
 	struct sockaddr_storage local, peer;
