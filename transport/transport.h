@@ -255,7 +255,8 @@ void transport_request_drop(struct transport_request *req);
 struct transport_service {
 	/* Called on the worker's thread.  Takes the request over. */
 	void (*dispatch)(void *arg, struct transport_request *req);
-	/* Per-worker set-up and tear-down, on the worker's thread. May be NULL. */
+	/* Per-worker set-up and tear-down, on the worker's thread. May be NULL.  worker_stop comes before
+	 * the connections are closed: whatever the service still holds it answers or drops there. */
 	int (*worker_start)(void *arg, struct transport_worker *worker);
 	void (*worker_stop)(void *arg, struct transport_worker *worker);
 	void *arg;
@@ -295,8 +296,8 @@ struct mr_ledger *transport_server_ledger(struct transport_server *server);
 
 /* Per-worker hooks for the service (its file ring): called when fd is readable. */
 int transport_worker_watch(struct transport_worker *worker, int fd, void (*ready)(void *arg), void *arg);
-/* Run fn(arg) each time before the worker sleeps (batched submission). */
-void transport_worker_before_sleep(struct transport_worker *worker, void (*fn)(void *arg), void *arg);
+/* Run fn(arg) each time before the worker sleeps (batched submission). -ENOMEM. */
+int transport_worker_before_sleep(struct transport_worker *worker, void (*fn)(void *arg), void *arg);
 /* The worker must not sleep this round: there is more to do (from a before_sleep hook or elsewhere). */
 void transport_worker_again(struct transport_worker *worker);
 unsigned transport_worker_index(const struct transport_worker *worker);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * absent.h - parts of transport/ that a build may lack: they are linked weakly and looked for.
+ */
+#ifndef NFSRDMA_TRANSPORT_RPC_ABSENT_H
+#define NFSRDMA_TRANSPORT_RPC_ABSENT_H
+
+#pragma weak rpcrdma_link_ops
+#pragma weak rpcrdma_responder_adopt
+#pragma weak rpcrdma_responder_stop
+#pragma weak verbs_fabric_ops
+#pragma weak iwarp_fabric_ops
+
+#endif
