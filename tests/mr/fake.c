@@ -169,13 +169,14 @@ int pinning_provider_init(struct pinning_provider *pinning)
 
 /* ---- wrapped functions ------------------------------------------------------------------ */
 
-_Atomic long wrap_fail_at, wrap_calls, wrap_live;
+_Atomic long wrap_fail_at, wrap_calls, wrap_live, wrap_mapped;
 
 void *__real_malloc(size_t len);
 void *__real_calloc(size_t n, size_t len);
 void *__real_aligned_alloc(size_t align, size_t len);
 void __real_free(void *p);
 void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
+int __real_munmap(void *addr, size_t len);
 int __real_pthread_mutex_lock(pthread_mutex_t *lock);
 
 static bool wrap_fails(void)
@@ -216,7 +217,17 @@ void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}
-	return __real_mmap(addr, len, prot, flags, fd, off);
+	addr = __real_mmap(addr, len, prot, flags, fd, off);
+	wrap_mapped += addr == MAP_FAILED ? 0 : (long)len;
+	return addr;
+}
+
+int __wrap_munmap(void *addr, size_t len)
+{
+	int ret = __real_munmap(addr, len);
+
+	wrap_mapped -= ret ? 0 : (long)len;
+	return ret;
 }
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 CRITERION_TESTS += %D%/test_mr
 %C%_test_mr_SOURCES = %D%/fake.h %D%/fake.c %D%/test_budget.c %D%/test_class.c %D%/test_faults.c \
-	%D%/test_ledger.c %D%/test_memory.c %D%/test_model.c %D%/test_pool.c
+	%D%/test_ledger.c %D%/test_memory.c %D%/test_model.c %D%/test_pool.c %D%/test_stack.c
 %C%_test_mr_CFLAGS = $(TEST_CFLAGS)
 %C%_test_mr_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=aligned_alloc \
-	-Wl,--wrap=free,--wrap=mmap,--wrap=pthread_mutex_lock
+	-Wl,--wrap=free,--wrap=mmap,--wrap=munmap,--wrap=pthread_mutex_lock
 %C%_test_mr_LDADD = mr/libmr.la iommu-aware/libiommu.la util/libutil.la $(URING_LIBS) \
 	$(NUMA_LIBS) $(CRITERION_LIBS)

@@ -52,6 +52,7 @@ static void check_clean(struct fake_provider *fake, struct mr_ledger *ledger)
 	cr_assert_eq(snap.bytes_registered_now + snap.pages_charged_now + snap.locked_pages_now, 0);
 	cr_assert_eq(snap.leases_taken, snap.leases_given);
 	cr_assert_eq(snap.leases_now, 0);
+	cr_assert_eq(wrap_mapped, 0, "%ld bytes are still mapped", wrap_mapped);
 }
 
 Test(mr_faults, every_failed_registration_leaves_no_trace)
