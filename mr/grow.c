@@ -66,12 +66,12 @@ static struct mr_cell *mr_grow_idle_large(struct mr_pool *pool, const struct mr_
 
 static struct mr_cell *mr_grow_idle(struct mr_pool *pool, const struct mr_want *want)
 {
-	struct mr_chain chain;
+	struct mr_cell *cell;
 
 	if (want->class == MR_CLASS_LARGE)
 		return mr_grow_idle_large(pool, want);
-	mr_stack_pop(pool, &pool->depot[want->kind][want->class], 1, &chain);
-	return chain.first ? chain.first : mr_magazine_steal(pool, want->kind, want->class);
+	cell = mr_stack_pop_one(pool, &pool->depot[want->kind][want->class]);
+	return cell ? cell : mr_magazine_steal(pool, want->kind, want->class);
 }
 
 /* One cell for the caller, the rest of the span for the depot. */

@@ -183,6 +183,7 @@ struct mr_pool {
 	struct mr_ledger_source source;
 	struct util_log log;
 	struct mr_budget budget;
+	size_t max_lease;
 	struct iommu_geometry geometry;
 	enum mr_backing best;
 	int node;
@@ -210,11 +211,22 @@ const char *mr_kind_name(enum mr_kind kind);
 unsigned mr_kind_access(enum mr_kind kind);
 
 /* stack.c */
-struct mr_cell *mr_cell_at(struct mr_pool *pool, uint32_t index);
+/* index is one that was handed out, never 0. */
+static inline struct mr_cell *mr_cell_at(struct mr_pool *pool, uint32_t index)
+{
+	struct mr_cell *chunk = atomic_load_explicit(&pool->chunks[(index - 1) / MR_CHUNK_CELLS],
+						     memory_order_acquire);
+
+	return &chunk[(index - 1) % MR_CHUNK_CELLS];
+}
+
 void mr_chain_add(struct mr_chain *chain, struct mr_cell *cell);
 struct mr_cell *mr_chain_take(struct mr_pool *pool, struct mr_chain *chain);
 /* Returns how many the stack then holds (magazines only: counts below 4096). */
 unsigned mr_stack_push(struct mr_stack *stack, struct mr_chain *chain);
+/* The same for one cell: the hot path. */
+unsigned mr_stack_push_one(struct mr_stack *stack, struct mr_cell *cell);
+struct mr_cell *mr_stack_pop_one(struct mr_pool *pool, struct mr_stack *stack);
 /* At most max cells; chain->count says how many. */
 void mr_stack_pop(struct mr_pool *pool, struct mr_stack *stack, unsigned max,
 		  struct mr_chain *chain);

@@ -36,14 +36,11 @@ static void mr_count_given(struct mr_pool *pool, struct mr_slot *slot)
 		atomic_fetch_add_explicit(&pool->shared_given, 1, memory_order_relaxed);
 }
 
-static int mr_lease_check(const struct mr_pool *pool, enum mr_kind kind, size_t len,
-			  struct util_err *err)
+static int mr_lease_refuse(const struct mr_pool *pool, size_t len, struct util_err *err)
 {
 	char len_text[24], max_text[24];
-	size_t max = mr_pool_max_lease(pool);
+	size_t max = pool->max_lease;
 
-	if (len > 0 && len <= max && (unsigned)kind < MR_KIND_COUNT)
-		return 0;
 	if (len <= max)
 		return util_err_set(err, -EINVAL, "a buffer needs a length and a kind");
 	util_err_set(err, -EINVAL, "a buffer of %s: the most is %s",
@@ -58,10 +55,10 @@ int mr_lease_take(struct mr_pool *pool, enum mr_kind kind, size_t len, struct mr
 {
 	struct mr_slot *slot = mr_slot_get(pool);
 	struct mr_cell *cell = NULL;
-	int ret = mr_lease_check(pool, kind, len, err);
+	int ret;
 
-	if (ret)
-		return ret;
+	if (len == 0 || len > pool->max_lease || (unsigned)kind >= MR_KIND_COUNT)
+		return mr_lease_refuse(pool, len, err);
 	if (len <= MR_CLASS_MAX)
 		cell = mr_magazine_take(pool, slot, kind, mr_class_of(len));
 	if (!cell) {

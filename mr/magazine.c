@@ -61,13 +61,11 @@ struct mr_cell *mr_magazine_take(struct mr_pool *pool, struct mr_slot *slot, enu
 	struct mr_chain chain;
 	struct mr_cell *cell;
 
-	if (!slot) {
-		mr_stack_pop(pool, depot, 1, &chain);
-		return chain.first;
-	}
-	mr_stack_pop(pool, &slot->magazine[kind][class], 1, &chain);
-	if (chain.first)
-		return chain.first;
+	if (!slot)
+		return mr_stack_pop_one(pool, depot);
+	cell = mr_stack_pop_one(pool, &slot->magazine[kind][class]);
+	if (cell)
+		return cell;
 	mr_stack_pop(pool, depot, mr_class_magazine(class) / 2, &chain);
 	cell = mr_chain_take(pool, &chain);
 	if (chain.first)
@@ -79,15 +77,15 @@ void mr_magazine_give(struct mr_pool *pool, struct mr_slot *slot, struct mr_cell
 {
 	unsigned keep = mr_class_magazine(cell->class);
 	struct mr_stack *depot = &pool->depot[cell->lease.kind][cell->class];
-	struct mr_chain chain = {.first = cell, .last = cell, .count = 1};
 	struct mr_stack *magazine;
+	struct mr_chain chain;
 
 	if (!slot) {
-		mr_stack_push(depot, &chain);
+		mr_stack_push_one(depot, cell);
 		return;
 	}
 	magazine = &slot->magazine[cell->lease.kind][cell->class];
-	if (mr_stack_push(magazine, &chain) <= keep)
+	if (mr_stack_push_one(magazine, cell) <= keep)
 		return;
 	mr_stack_pop(pool, magazine, keep / 2, &chain);
 	if (chain.first)
@@ -96,18 +94,15 @@ void mr_magazine_give(struct mr_pool *pool, struct mr_slot *slot, struct mr_cell
 
 struct mr_cell *mr_magazine_steal(struct mr_pool *pool, enum mr_kind kind, unsigned class)
 {
-	struct mr_chain chain;
+	struct mr_cell *cell = NULL;
 
-	for (unsigned i = 0; i < MR_SLOTS; i++) {
+	for (unsigned i = 0; i < MR_SLOTS && !cell; i++) {
 		struct mr_slot *slot = atomic_load_explicit(&pool->slots[i], memory_order_acquire);
 
-		if (!slot)
-			continue;
-		mr_stack_pop(pool, &slot->magazine[kind][class], 1, &chain);
-		if (chain.first)
-			return chain.first;
+		if (slot)
+			cell = mr_stack_pop_one(pool, &slot->magazine[kind][class]);
 	}
-	return NULL;
+	return cell;
 }
 
 static void mr_stack_drain(struct mr_pool *pool, struct mr_stack *stack, struct mr_chain *to)

@@ -90,6 +90,17 @@ static void mr_pool_shape(struct mr_pool *pool, const struct mr_pool_params *par
 		pool->geometry.slab_size = pool->provider->max_region / MR_PAGE * MR_PAGE;
 }
 
+static size_t mr_pool_longest(const struct mr_pool *pool)
+{
+	uint64_t max = pool->budget.bytes_max;
+
+	if (pool->provider->registers && pool->budget.pinned_max < max)
+		max = pool->budget.pinned_max;
+	if (pool->provider->max_region && pool->provider->max_region < max)
+		max = pool->provider->max_region;
+	return max / MR_PAGE * MR_PAGE;
+}
+
 int mr_pool_create(struct mr_pool **poolp, struct mr_provider *provider,
 		   const struct mr_pool_params *params, struct util_err *err)
 {
@@ -110,6 +121,7 @@ int mr_pool_create(struct mr_pool **poolp, struct mr_provider *provider,
 	for (unsigned i = 0; i < MR_KIND_COUNT; i++)
 		util_list_init(&pool->spans[i]);
 	mr_pool_shape(pool, params);
+	pool->max_lease = mr_pool_longest(pool);
 	mr_ledger_init(&pool->ledger, params->ledger_parent);
 	pool->source.fold = mr_pool_fold;
 	mr_ledger_attach(&pool->ledger, &pool->source);
@@ -168,13 +180,7 @@ void mr_pool_destroy(struct mr_pool *pool)
 
 size_t mr_pool_max_lease(const struct mr_pool *pool)
 {
-	uint64_t max = pool->budget.bytes_max;
-
-	if (pool->provider->registers && pool->budget.pinned_max < max)
-		max = pool->budget.pinned_max;
-	if (pool->provider->max_region && pool->provider->max_region < max)
-		max = pool->provider->max_region;
-	return max / MR_PAGE * MR_PAGE;
+	return pool->max_lease;
 }
 
 struct mr_ledger *mr_pool_ledger(struct mr_pool *pool)

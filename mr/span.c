@@ -116,12 +116,10 @@ static void mr_sweep_sort(struct mr_pool *pool, struct mr_chain *all)
 	struct mr_cell *cell;
 
 	while ((cell = mr_chain_take(pool, all))) {
-		struct mr_chain one = {.first = cell, .last = cell, .count = 1};
-
 		if (cell->span->idle == cell->span->cells)
 			mr_chain_add(&pool->spare, cell);
 		else
-			mr_stack_push(&pool->depot[cell->lease.kind][cell->class], &one);
+			mr_stack_push_one(&pool->depot[cell->lease.kind][cell->class], cell);
 	}
 }
 

@@ -33,15 +33,6 @@ static uint64_t mr_head_make(uint64_t old, unsigned count, uint32_t index)
 	       index;
 }
 
-/* index is one that was handed out, never 0. */
-struct mr_cell *mr_cell_at(struct mr_pool *pool, uint32_t index)
-{
-	struct mr_cell *chunk = atomic_load_explicit(&pool->chunks[(index - 1) / MR_CHUNK_CELLS],
-						     memory_order_acquire);
-
-	return &chunk[(index - 1) % MR_CHUNK_CELLS];
-}
-
 void mr_chain_add(struct mr_chain *chain, struct mr_cell *cell)
 {
 	atomic_store_explicit(&cell->next, chain->first ? chain->first->index : 0,
@@ -67,19 +58,46 @@ struct mr_cell *mr_chain_take(struct mr_pool *pool, struct mr_chain *chain)
 	return cell;
 }
 
-unsigned mr_stack_push(struct mr_stack *stack, struct mr_chain *chain)
+/* first to last become the top of the stack. */
+static unsigned mr_stack_link(struct mr_stack *stack, struct mr_cell *first, struct mr_cell *last,
+			      unsigned n)
 {
 	uint64_t head = atomic_load_explicit(&stack->head, memory_order_relaxed), fresh;
 	unsigned count;
 
 	do {
-		count = mr_head_count(head) + chain->count;
-		atomic_store_explicit(&chain->last->next, mr_head_index(head),
-				      memory_order_relaxed);
-		fresh = mr_head_make(head, count, chain->first->index);
+		count = mr_head_count(head) + n;
+		atomic_store_explicit(&last->next, mr_head_index(head), memory_order_relaxed);
+		fresh = mr_head_make(head, count, first->index);
 	} while (!atomic_compare_exchange_weak_explicit(
 		&stack->head, &head, fresh, memory_order_release, memory_order_relaxed));
 	return count;
+}
+
+unsigned mr_stack_push(struct mr_stack *stack, struct mr_chain *chain)
+{
+	return mr_stack_link(stack, chain->first, chain->last, chain->count);
+}
+
+unsigned mr_stack_push_one(struct mr_stack *stack, struct mr_cell *cell)
+{
+	return mr_stack_link(stack, cell, cell, 1);
+}
+
+struct mr_cell *mr_stack_pop_one(struct mr_pool *pool, struct mr_stack *stack)
+{
+	uint64_t head = atomic_load_explicit(&stack->head, memory_order_acquire), fresh;
+	struct mr_cell *cell;
+
+	do {
+		if (!mr_head_index(head))
+			return NULL;
+		cell = mr_cell_at(pool, mr_head_index(head));
+		fresh = mr_head_make(head, mr_head_count(head) - 1,
+				     atomic_load_explicit(&cell->next, memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(
+		&stack->head, &head, fresh, memory_order_acquire, memory_order_acquire));
+	return cell;
 }
 
 /*

@@ -18,21 +18,6 @@ static struct mr_pool *pool_with_cells(struct mr_cell *cells)
 	return pool;
 }
 
-static void push(struct mr_stack *stack, struct mr_cell *cell)
-{
-	struct mr_chain one = {.first = cell, .last = cell, .count = 1};
-
-	mr_stack_push(stack, &one);
-}
-
-static struct mr_cell *pop(struct mr_pool *pool, struct mr_stack *stack)
-{
-	struct mr_chain chain;
-
-	mr_stack_pop(pool, stack, 1, &chain);
-	return chain.first;
-}
-
 Test(mr_stack, last_in_is_first_out_and_counted)
 {
 	struct mr_cell *cells = calloc(MR_CHUNK_CELLS, sizeof(*cells));
@@ -50,7 +35,7 @@ Test(mr_stack, last_in_is_first_out_and_counted)
 	cr_assert_null(mr_chain_take(pool, &chain));
 	mr_stack_pop(pool, &stack, 100, &chain);
 	cr_assert_eq(chain.count, 6);
-	cr_assert_null(pop(pool, &stack));
+	cr_assert_null(mr_stack_pop_one(pool, &stack));
 }
 
 /*
@@ -64,14 +49,14 @@ Test(mr_stack, a_head_is_never_the_same_twice)
 	struct mr_stack stack = {0};
 	uint64_t interrupted;
 
-	push(&stack, &cells[2]);
-	push(&stack, &cells[1]);
-	push(&stack, &cells[0]);
+	mr_stack_push_one(&stack, &cells[2]);
+	mr_stack_push_one(&stack, &cells[1]);
+	mr_stack_push_one(&stack, &cells[0]);
 	interrupted = stack.head;
-	cr_assert_eq(pop(pool, &stack), &cells[0]);
-	cr_assert_eq(pop(pool, &stack), &cells[1]);
-	push(&stack, &cells[3]);
-	push(&stack, &cells[0]);
+	cr_assert_eq(mr_stack_pop_one(pool, &stack), &cells[0]);
+	cr_assert_eq(mr_stack_pop_one(pool, &stack), &cells[1]);
+	mr_stack_push_one(&stack, &cells[3]);
+	mr_stack_push_one(&stack, &cells[0]);
 	cr_assert_eq((uint32_t)interrupted, (uint32_t)stack.head, "top and count are the same");
 	cr_assert_neq(interrupted, stack.head);
 }
@@ -92,7 +77,7 @@ static void *pop_and_push(void *arg)
 			cr_assert_eq(atomic_fetch_add(&owners[cell->index - 1], 1), 0,
 				     "a cell has two owners");
 			atomic_fetch_sub(&owners[cell->index - 1], 1);
-			push(&shared_stack, cell);
+			mr_stack_push_one(&shared_stack, cell);
 		}
 	}
 	return NULL;
@@ -106,12 +91,12 @@ Test(mr_stack, cells_have_one_owner_each_among_threads, .timeout = 30)
 
 	shared_pool = pool_with_cells(cells);
 	for (unsigned i = 0; i < 5; i++)
-		push(&shared_stack, &cells[i]);
+		mr_stack_push_one(&shared_stack, &cells[i]);
 	for (unsigned i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, pop_and_push, NULL);
 	for (unsigned i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	while (pop(shared_pool, &shared_stack))
+	while (mr_stack_pop_one(shared_pool, &shared_stack))
 		left++;
 	cr_assert_eq(left, 5);
 }
