@@ -5,9 +5,6 @@
 #ifndef NFSRDMA_TRANSPORT_RPC_ABSENT_H
 #define NFSRDMA_TRANSPORT_RPC_ABSENT_H
 
-#pragma weak rpcrdma_link_ops
-#pragma weak rpcrdma_responder_adopt
-#pragma weak rpcrdma_responder_stop
 #pragma weak verbs_fabric_ops
 #pragma weak iwarp_fabric_ops
 

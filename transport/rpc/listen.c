@@ -411,7 +411,7 @@ static int listen_fabric(struct transport_server *server, const struct fabric_op
 	};
 	int code;
 
-	if (!ops || !rpcrdma_responder_adopt)
+	if (!ops)
 		return util_err_set(err, -EPROTONOSUPPORT, "not in this build");
 	code = ops->open(&server->fabrics[slot], &opts, err);
 	for (unsigned i = 0; code == 0 && i < server->params.nlisten; i++)

@@ -168,8 +168,7 @@ static void *worker_main(void *arg)
 	if (server->service.worker_stop)
 		server->service.worker_stop(server->service.arg, w);
 	tcp_responder_stop(w);
-	if (rpcrdma_responder_stop)
-		rpcrdma_responder_stop(w);
+	rpcrdma_responder_stop(w);
 	return NULL;
 }
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * requester.h - private to the requester's files.
+ *
+ *     requester.c        the link: device, connection, events; what the core calls
+ *     requester_send.c   a queued call becomes a Send
+ *     requester_recv.c   a Send of the peer becomes a reply
+ */
+#ifndef NFSRDMA_RPCRDMA_REQUESTER_H
+#define NFSRDMA_RPCRDMA_REQUESTER_H
+
+#include "transport/rpc/link.h"
+#include "transport/rpcrdma/buffers.h"
+#include "transport/rpcrdma/header.h"
+#include "transport/rpcrdma/plan.h"
+#include "transport/rpcrdma/sendq.h"
+
+/* Work requests of one chain: what one doorbell sends at most. */
+#define RPCRDMA_BATCH 32
+
+/*
+ * A call in the peer's hands, from its Send to its reply or to the end of the connection.  It
+ * outlives an abandoned call, because the peer may still reach the leases.
+ */
+struct rpcrdma_req {
+	struct util_list node;	     /* free, or abandoned */
+	struct transport_call *call; /* NULL: free or abandoned */
+	uint32_t xid;
+	bool used;
+	bool exposed; /* the caller's own bulk memory is in a chunk */
+	enum rpcrdma_reply_way reply_way;
+	struct rpcrdma_chunk offered; /* the write chunk or the reply chunk */
+	struct mr_lease *msg_lease, *reply_lease;
+};
+
+struct rpcrdma_link {
+	struct transport_link link; /* first */
+	struct transport_site *site;
+	const struct fabric_ops *ops;
+	struct fabric_cq *cq;
+	struct fabric_conn *conn; /* NULL: none */
+	bool up;		  /* established */
+	/* sizes, fixed for the life of the link */
+	uint32_t inline_size; /* ours, each way */
+	uint32_t slots;	      /* calls in the peer's hands at most */
+	uint32_t refill;      /* pending receives that are worth a chain */
+	uint32_t max_inline;  /* bytes of a FABRIC_WR_INLINE send */
+	/* the connection's */
+	uint32_t send_threshold, recv_threshold;
+	uint32_t credits, inflight;
+	struct util_err why; /* the first completion error, in words */
+	/* memory */
+	struct rpcrdma_recvq recvq;
+	struct rpcrdma_buffers sends;
+	struct rpcrdma_sendq sendq;
+	struct rpcrdma_req *reqs; /* slots of them */
+	struct util_list free_reqs, abandoned;
+	uint8_t *scratch; /* a long reply is copied here before it is decoded */
+	size_t scratch_len;
+	/* work areas, so that neither path allocates */
+	struct rpcrdma_header header;
+	struct fabric_wr wr[RPCRDMA_BATCH];
+	struct fabric_sge sge[RPCRDMA_BATCH];
+	struct rpcrdma_req *batch[RPCRDMA_BATCH];
+};
+
+static inline struct rpcrdma_link *rpcrdma_link_of(const struct transport_link *link)
+{
+	return UTIL_CONTAINER_OF(link, struct rpcrdma_link, link);
+}
+
+/* ---- requester.c */
+/* The peer is done with the call: leases go back, the slot is free. */
+void rpcrdma_req_release(struct rpcrdma_link *link, struct rpcrdma_req *req);
+
+/* ---- requester_send.c */
+int rpcrdma_link_check_call(struct transport_link *link, const struct transport_call *call);
+int rpcrdma_link_flush(struct transport_link *link);
+
+/* ---- requester_recv.c */
+/* A message of len bytes lies at buf; it is looked at and answered for before this returns. */
+void rpcrdma_link_receive(struct rpcrdma_link *link, uint8_t *buf, size_t len);
+
+#endif
