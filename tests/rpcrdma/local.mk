@@ -3,3 +3,9 @@ CRITERION_TESTS += %D%/test_rpcrdma
 %C%_test_rpcrdma_SOURCES = %D%/test_header.c %D%/test_private.c %D%/test_plan.c
 %C%_test_rpcrdma_CFLAGS = $(TEST_CFLAGS)
 %C%_test_rpcrdma_LDADD = $(TEST_LIBS)
+
+# both roles, over the fake fabric
+CRITERION_TESTS += %D%/test_rpcrdma_fake
+%C%_test_rpcrdma_fake_SOURCES = $(FAKE_SOURCES) %D%/harness.h %D%/harness.c %D%/test_pair.c
+%C%_test_rpcrdma_fake_CFLAGS = $(TEST_CFLAGS)
+%C%_test_rpcrdma_fake_LDADD = $(TEST_LIBS)
