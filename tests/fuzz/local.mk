@@ -1,1 +1,66 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# Every target is part of test_fuzz, which replays the corpora; with --enable-fuzz each is a libFuzzer program
+# too, run as:  tests/fuzz/fuzz_wire_read -max_len=4096 /tmp/new ../tests/fuzz/corpus/wire_read
+# How to add one: fuzz.h.
+fuzz_shared = %D%/fuzz.h %D%/round_trip.h %D%/targets.h
+fuzz_cflags = $(AM_CFLAGS) $(TIRPC_CFLAGS) -DFUZZ_ENGINE
+fuzz_ldflags = $(AM_LDFLAGS) -fsanitize=fuzzer
+fuzz_libs = $(NFSRDMA_LAYERS) $(NFSRDMA_LIBS)
+
+CRITERION_TESTS += %D%/test_fuzz
+%C%_test_fuzz_SOURCES = %D%/test_fuzz.c $(fuzz_shared) \
+	%D%/fuzz_wire_rpc_call.c %D%/fuzz_wire_rpc_reply.c %D%/fuzz_wire_read.c %D%/fuzz_wire_write.c \
+	%D%/fuzz_wire_link.c %D%/fuzz_wire_readdir.c %D%/fuzz_wire_mount.c %D%/fuzz_wire_rpcbind.c \
+	%D%/fuzz_wire_generated.c
+%C%_test_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"$(abs_top_srcdir)/%D%/corpus"'
+%C%_test_fuzz_CFLAGS = $(TEST_CFLAGS)
+%C%_test_fuzz_LDADD = $(TEST_LIBS)
+EXTRA_DIST += %D%/corpus
+
+if ENABLE_FUZZ
+noinst_PROGRAMS += %D%/fuzz_wire_rpc_call
+%C%_fuzz_wire_rpc_call_SOURCES = %D%/fuzz_wire_rpc_call.c
+%C%_fuzz_wire_rpc_call_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_wire_rpc_call_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_wire_rpc_call_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_wire_rpc_reply
+%C%_fuzz_wire_rpc_reply_SOURCES = %D%/fuzz_wire_rpc_reply.c
+%C%_fuzz_wire_rpc_reply_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_wire_rpc_reply_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_wire_rpc_reply_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_wire_read
+%C%_fuzz_wire_read_SOURCES = %D%/fuzz_wire_read.c
+%C%_fuzz_wire_read_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_wire_read_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_wire_read_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_wire_write
+%C%_fuzz_wire_write_SOURCES = %D%/fuzz_wire_write.c
+%C%_fuzz_wire_write_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_wire_write_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_wire_write_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_wire_link
+%C%_fuzz_wire_link_SOURCES = %D%/fuzz_wire_link.c
+%C%_fuzz_wire_link_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_wire_link_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_wire_link_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_wire_readdir
+%C%_fuzz_wire_readdir_SOURCES = %D%/fuzz_wire_readdir.c
+%C%_fuzz_wire_readdir_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_wire_readdir_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_wire_readdir_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_wire_mount
+%C%_fuzz_wire_mount_SOURCES = %D%/fuzz_wire_mount.c
+%C%_fuzz_wire_mount_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_wire_mount_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_wire_mount_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_wire_rpcbind
+%C%_fuzz_wire_rpcbind_SOURCES = %D%/fuzz_wire_rpcbind.c
+%C%_fuzz_wire_rpcbind_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_wire_rpcbind_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_wire_rpcbind_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_wire_generated
+%C%_fuzz_wire_generated_SOURCES = %D%/fuzz_wire_generated.c
+%C%_fuzz_wire_generated_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_wire_generated_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_wire_generated_LDADD = $(fuzz_libs)
+endif
