@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * proc_attr.c - GETATTR, SETATTR, ACCESS (RFC 1813 sections 3.3.1, 3.3.2, 3.3.4).
+ */
+#include "tools/nfsrdmad/server.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "wire/nfs3_xdr.h"
+
+void server_proc_getattr(struct server_op *op)
+{
+	struct wire_attr attr;
+	struct wire_fh fh;
+	int err;
+
+	wire_get_fh(&op->req->args, &fh);
+	if (op->req->args.bad) {
+		server_garbage(op);
+		return;
+	}
+	err = server_resolve(op->w, &fh, &op->obj, &op->st);
+	if (err) {
+		server_fail(op, err);
+		return;
+	}
+	if (!server_begin(op, 4 + WIRE_ATTR_LEN))
+		return;
+	server_attr(op->obj->exp, &op->st, &attr);
+	wire_put_attr(&op->req->results, &attr);
+	server_reply(op);
+}
+
+/* ---- SETATTR ---------------------------------------------------------------------------- */
+
+struct setattr_args {
+	struct wire_fh fh;
+	struct wire_sattr sattr;
+	bool guard;
+	struct wire_time ctime;
+};
+
+static bool setattr_decode(struct wire_dec *d, struct setattr_args *a)
+{
+	wire_get_fh(d, &a->fh);
+	wire_get_sattr(d, &a->sattr);
+	a->guard = wire_get_bool(d);
+	if (a->guard) {
+		a->ctime.sec = wire_get_u32(d);
+		a->ctime.nsec = wire_get_u32(d);
+	}
+	return !d->bad;
+}
+
+static void setattr_synced(struct server_op *op)
+{
+	if (op->io_error) {
+		server_fail(op, op->io_error);
+		return;
+	}
+	if (!server_begin(op, 128))
+		return;
+	wire_put_wcc(&op->req->results, &op->wcc);
+	server_reply(op);
+}
+
+/* Under the change lock. */
+static int setattr_apply(struct server_op *op, const struct setattr_args *a)
+{
+	const struct wire_time *ctime = &op->wcc.before.ctime;
+	int write_fd = -1, err;
+
+	if (op->obj->exp->read_only)
+		return -EROFS;
+	if (a->guard && (a->ctime.sec != ctime->sec || a->ctime.nsec != ctime->nsec))
+		return -ECANCELED; /* stands for NOT_SYNC here */
+	if (a->sattr.set_size) {
+		err = server_may_write(op, op->obj, &op->st);
+		if (err)
+			return err;
+		write_fd = server_write_fd(op, op->obj);
+		if (write_fd < 0)
+			return write_fd;
+	}
+	return server_set_attr(op, &a->sattr, op->obj->path_fd, write_fd);
+}
+
+void server_proc_setattr(struct server_op *op)
+{
+	struct setattr_args a;
+	int err, fd = -1;
+
+	if (!setattr_decode(&op->req->args, &a)) {
+		server_garbage(op);
+		return;
+	}
+	err = server_resolve(op->w, &a.fh, &op->obj, &op->st);
+	if (err) {
+		server_fail(op, err);
+		return;
+	}
+	server_change_begin(op->obj, &op->wcc);
+	err = setattr_apply(op, &a);
+	server_change_end(op->obj, &op->wcc);
+	if (err == -ECANCELED) {
+		server_fail_status(op, NFS3ERR_NOT_SYNC);
+		return;
+	}
+	if (err) {
+		server_fail(op, err);
+		return;
+	}
+	/* What cannot be opened (a link, a device) cannot be synced by itself either. */
+	if (op->obj->write_fd >= 0)
+		fd = op->obj->write_fd;
+	else if (S_ISREG(op->obj->type) || S_ISDIR(op->obj->type))
+		fd = server_read_fd(op, op->obj);
+	server_sync(op, fd, -1, false, setattr_synced);
+}
+
+/* ---- ACCESS ----------------------------------------------------------------------------- */
+
+/* Each bit asked for, as what the kernel knows of this kind of object. */
+static unsigned access_bits(const struct server_object *obj, unsigned granted)
+{
+	bool dir = S_ISDIR(obj->type), write = granted & W_OK, exec = granted & X_OK;
+	unsigned bits = 0;
+
+	if (obj->exp->read_only)
+		write = false;
+	if (granted & R_OK)
+		bits |= ACCESS3_READ;
+	if (exec)
+		bits |= dir ? ACCESS3_LOOKUP : ACCESS3_EXECUTE;
+	if (write && (!dir || exec))
+		bits |= ACCESS3_MODIFY | ACCESS3_EXTEND;
+	if (write && exec && dir)
+		bits |= ACCESS3_DELETE;
+	return bits;
+}
+
+void server_proc_access(struct server_op *op)
+{
+	struct wire_post_attr post;
+	struct wire_fh fh;
+	unsigned granted;
+	uint32_t want;
+	int err;
+
+	wire_get_fh(&op->req->args, &fh);
+	want = wire_get_u32(&op->req->args);
+	if (op->req->args.bad) {
+		server_garbage(op);
+		return;
+	}
+	err = server_resolve(op->w, &fh, &op->obj, &op->st);
+	if (err) {
+		server_fail(op, err);
+		return;
+	}
+	granted = server_granted(op, op->obj, &op->st, R_OK | W_OK | X_OK);
+	if (!server_begin(op, 128))
+		return;
+	server_post(op->obj->exp, &op->st, &post);
+	wire_put_post_attr(&op->req->results, &post);
+	wire_put_u32(&op->req->results, want & access_bits(op->obj, granted));
+	server_reply(op);
+}
