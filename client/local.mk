@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # libclient: the convenience library (bench, tests); libnfsrdma: what is installed.
 noinst_LTLIBRARIES += %D%/libclient.la
-%C%_libclient_la_SOURCES = %D%/nfsrdma.h
+%C%_libclient_la_SOURCES = %D%/nfsrdma.h %D%/options.h %D%/options.c %D%/suggest.c %D%/url.c
 %C%_libclient_la_CFLAGS = $(AM_CFLAGS) $(TIRPC_CFLAGS)
 
 include_HEADERS += %D%/nfsrdma.h

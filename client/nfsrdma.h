@@ -95,8 +95,8 @@ struct nfsrdma_info {
 	size_t size;              /* set by the caller: sizeof */
 	char server[128];         /* as named in the target */
 	char address[64];         /* numeric, with port: "127.0.0.1:20049" */
-	char export_path[1024];   /* the export mounted */
-	char root_path[1024];     /* the target's path beneath it, "/" when they are the same */
+	char export_path[1025];   /* the export mounted */
+	char root_path[4097];     /* the target's path beneath it, "/" when they are the same */
 	char proto[16];           /* "rdma" or "tcp" */
 	char fabric[16];          /* "verbs", "iwarp", "tcp" */
 	char device[64];
