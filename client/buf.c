@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * buf.c - buffers: leases of the server's pool in the user's hands, or in the library's.
+ *
+ * A buffer's memory goes back to its pool when nobody may touch it any more: the user has put it
+ * and no I/O that names it is in flight.  Putting a buffer under a running I/O is therefore safe,
+ * and so is using one with several mounts in several threads: hold and refs are atomic, the list of
+ * a mount's buffers has a lock in the context.
+ *
+ * Staging buffers are the same thing for ordinary memory.  They live on the mount's free list and
+ * never leave its thread.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/internal.h"
+
+static enum mr_kind lease_kind(int flags)
+{
+	if (flags == NFSRDMA_BUF_READ)
+		return MR_KIND_READ;
+	return flags == NFSRDMA_BUF_WRITE ? MR_KIND_WRITE : MR_KIND_BOTH;
+}
+
+static void buf_init(struct nfsrdma_buf *buf, struct nfsrdma *mount, struct mr_lease *lease,
+		     size_t len, int flags)
+{
+	util_list_init(&buf->node);
+	buf->mount = mount;
+	buf->lease = lease;
+	buf->len = len;
+	buf->flags = flags;
+	buf->cell_shift = 12;
+	while ((len - 1) >> buf->cell_shift >= CLIENT_BUF_CELLS)
+		buf->cell_shift++;
+	atomic_store_explicit(&buf->hold, CLIENT_BUF_OWNED, memory_order_relaxed);
+	atomic_store_explicit(&buf->refs, 1, memory_order_relaxed);
+}
+
+int nfsrdma_buf_get(struct nfsrdma *mount, struct nfsrdma_buf **bufp, size_t len, int flags)
+{
+	struct mr_pool *pool = transport_client_pool(mount->conn[0]);
+	struct nfsrdma_buf *buf;
+	struct mr_lease *lease;
+	int err;
+
+	util_err_clear(&mount->err);
+	mount->nfs_status = 0;
+	if (!len || !flags || flags & ~(NFSRDMA_BUF_READ | NFSRDMA_BUF_WRITE)) {
+		client_error(mount, -EINVAL, "length 0 or unknown flags");
+		return client_fail_mount(mount, -EINVAL, "get a buffer", NULL);
+	}
+	if (len > mr_pool_max_lease(pool)) {
+		client_error(mount, -EINVAL, "%zu bytes is more than the largest, %zu", len,
+			     mr_pool_max_lease(pool));
+		util_err_hint(&mount->err, "use several buffers with nfsrdma_preadv()");
+		return client_fail_mount(mount, -EINVAL, "get a buffer", NULL);
+	}
+	buf = calloc(1, sizeof(*buf));
+	if (!buf)
+		return client_fail(-ENOMEM, "get a buffer", NULL, NULL, 0);
+	err = mr_lease_take(pool, lease_kind(flags), len, &lease, &mount->err);
+	if (err) {
+		free(buf);
+		return client_fail_mount(mount, err, "get a buffer", NULL);
+	}
+	buf_init(buf, mount, lease, len, flags);
+	pthread_mutex_lock(&mount->ctx->bufs_lock);
+	util_list_add(&mount->bufs, &buf->node);
+	pthread_mutex_unlock(&mount->ctx->bufs_lock);
+	*bufp = buf;
+	return 0;
+}
+
+void nfsrdma_buf_put(struct nfsrdma_buf *buf)
+{
+	struct nfsrdma_ctx *ctx;
+
+	if (!buf)
+		return;
+	ctx = buf->mount->ctx;
+	pthread_mutex_lock(&ctx->bufs_lock);
+	util_list_del(&buf->node);
+	pthread_mutex_unlock(&ctx->bufs_lock);
+	client_buf_disown(buf);
+}
+
+void *nfsrdma_buf_addr(const struct nfsrdma_buf *buf)
+{
+	return buf->lease->addr;
+}
+
+size_t nfsrdma_buf_len(const struct nfsrdma_buf *buf)
+{
+	return buf->len;
+}
+
+void client_bufs_abandon(struct nfsrdma *mount)
+{
+	struct util_list mine, *node;
+
+	util_list_init(&mine);
+	pthread_mutex_lock(&mount->ctx->bufs_lock);
+	util_list_splice(&mine, &mount->bufs);
+	pthread_mutex_unlock(&mount->ctx->bufs_lock);
+	while ((node = util_list_pop(&mine)))
+		client_buf_disown(UTIL_LIST_ENTRY(node, struct nfsrdma_buf, node));
+}
+
+void client_buf_ref(struct nfsrdma_buf *buf)
+{
+	atomic_fetch_add_explicit(&buf->refs, 1, memory_order_relaxed);
+}
+
+void client_buf_unref(struct nfsrdma_buf *buf)
+{
+	if (atomic_fetch_sub_explicit(&buf->refs, 1, memory_order_acq_rel) == 1)
+		free(buf);
+}
+
+bool client_buf_hold(struct nfsrdma_buf *buf)
+{
+	uint32_t hold = atomic_load_explicit(&buf->hold, memory_order_relaxed);
+
+	do {
+		/* staging lives as long as anything holds it; a user's buffer ends with his put */
+		if (buf->staging ? !hold : !(hold & CLIENT_BUF_OWNED))
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&buf->hold, &hold, hold + 1, memory_order_acquire, memory_order_relaxed));
+	return true;
+}
+
+/* Nobody touches the memory any more. */
+static void buf_idle(struct nfsrdma_buf *buf)
+{
+	mr_lease_give(buf->lease);
+	buf->lease = NULL;
+	if (buf->staging)
+		util_list_push(&buf->mount->free_staging, &buf->node);
+	else
+		client_buf_unref(buf);
+}
+
+void client_buf_release(struct nfsrdma_buf *buf)
+{
+	if (atomic_fetch_sub_explicit(&buf->hold, 1, memory_order_acq_rel) == 1)
+		buf_idle(buf);
+}
+
+void client_buf_disown(struct nfsrdma_buf *buf)
+{
+	uint32_t before =
+		atomic_fetch_and_explicit(&buf->hold, ~CLIENT_BUF_OWNED, memory_order_acq_rel);
+
+	if (before == CLIENT_BUF_OWNED)
+		buf_idle(buf);
+}
+
+/* Counting needs no atomic addition: two threads that use one part at once have lost already. */
+void client_buf_touch(struct nfsrdma_buf *buf, size_t off, size_t len)
+{
+	size_t last = (off + len - 1) >> buf->cell_shift;
+
+	for (size_t i = off >> buf->cell_shift; i <= last; i++) {
+		uint32_t n = atomic_load_explicit(&buf->cell[i], memory_order_relaxed);
+
+		atomic_store_explicit(&buf->cell[i], n + 1, memory_order_relaxed);
+	}
+}
+
+uint32_t client_buf_stamp(const struct nfsrdma_buf *buf, size_t off, size_t len)
+{
+	size_t last = (off + len - 1) >> buf->cell_shift;
+	uint32_t sum = 0;
+
+	for (size_t i = off >> buf->cell_shift; i <= last; i++)
+		sum += atomic_load_explicit(&buf->cell[i], memory_order_relaxed);
+	return sum;
+}
+
+int client_staging_get(struct nfsrdma *mount, size_t len, int flags, struct nfsrdma_buf **bufp)
+{
+	struct mr_pool *pool = transport_client_pool(mount->conn[0]);
+	struct nfsrdma_buf *buf;
+	struct mr_lease *lease;
+	int err;
+
+	buf = client_pool_take(mount, &mount->free_staging, sizeof(*buf));
+	if (!buf)
+		return client_error(mount, -ENOMEM, "out of memory");
+	util_err_clear(&mount->err);
+	err = mr_lease_take(pool, lease_kind(flags), len, &lease, &mount->err);
+	if (err) {
+		util_list_push(&mount->free_staging, &buf->node);
+		return err;
+	}
+	buf_init(buf, mount, lease, len, flags);
+	buf->staging = true;
+	*bufp = buf;
+	return 0;
+}
