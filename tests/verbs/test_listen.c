@@ -206,6 +206,25 @@ Test(verbs_listen, requests_of_one_device_share_its_domain)
 	server_close(&server);
 }
 
+Test(verbs_listen, the_domain_lives_until_the_listener_closes)
+{
+	struct fabric_domain *domain;
+	struct server server;
+
+	server_listen(&server);
+	server_request(&server);
+	domain = server.req->domain;
+	OPS->request_reject(server.req);
+	OPS->cq_destroy(server.rig.cq);
+	server.rig.cq = NULL;
+	cr_expect_str_eq(domain->attr.device, "mock0");
+	mock_request("two", 3);
+	cr_assert_eq(OPS->listener_poll(server.listener, &server.req), 0);
+	cr_expect_eq(server.req->domain, domain, "the same, not a new one");
+	OPS->request_reject(server.req);
+	server_close(&server);
+}
+
 Test(verbs_listen, closing_with_a_request_unpolled_leaves_nothing)
 {
 	struct server server;

@@ -161,8 +161,8 @@ static int collect_flushed(struct verbs_conn *conn, struct fabric_wc *wc, int ma
 }
 
 /*
- * A completion lies in peek before the CM said anything.  The peer's first message proves that it has
- * our reply; a failure, that it went away instead.
+ * A completion lies in peek before the CM said anything.  The peer's first message proves that it
+ * has our reply; a failure, that it went away instead.
  */
 static void started(struct verbs_conn *conn)
 {

@@ -23,11 +23,17 @@
 #define VERBS_START_MS 10000
 /* Requests refused in one poll before the caller's loop gets its turn again. */
 #define VERBS_EVENTS_MAX 64
+/* RDMA devices of one machine. */
+#define VERBS_DEVICES_MAX 64
 
 struct verbs_listener {
 	struct fabric_listener base;
 	struct rdma_event_channel *events;
 	struct rdma_cm_id *id;
+	/* One reference for each device requests came in on: what the server made on a domain, its
+	 * pool first of all, outlives single connections. */
+	struct verbs_domain *domains[VERBS_DEVICES_MAX];
+	unsigned ndomains;
 };
 
 static struct verbs_listener *verbs_listener(struct fabric_listener *base)
@@ -110,6 +116,8 @@ void verbs_listener_close(struct fabric_listener *base)
 
 	rdma_destroy_id(listener->id);
 	rdma_destroy_event_channel(listener->events);
+	for (unsigned i = 0; i < listener->ndomains; i++)
+		verbs_domain_put(&listener->domains[i]->base);
 	free(listener);
 }
 
@@ -119,9 +127,38 @@ static void refuse(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
-/* A request out of a connect-request event, which is acknowledged here. */
-static struct verbs_request *take_request(struct verbs_fabric *fabric, struct rdma_cm_event *event)
+/* The domain of the device id came in on: one reference for the request, one for the listener. */
+static int request_domain(struct verbs_listener *listener, struct rdma_cm_id *id,
+			  struct verbs_domain **domainp, struct util_err *err)
 {
+	struct verbs_fabric *fabric = verbs_fabric(listener->base.fabric);
+	struct verbs_domain *domain;
+	int ret;
+
+	ret = verbs_domain_serve(fabric, id, domainp, err);
+	if (ret)
+		return ret;
+	for (unsigned i = 0; i < listener->ndomains; i++)
+		if (listener->domains[i] == *domainp)
+			return 0;
+	if (listener->ndomains == VERBS_DEVICES_MAX) {
+		verbs_domain_put(&(*domainp)->base);
+		return util_err_set(err, -ENOSPC, "more than %d RDMA devices", VERBS_DEVICES_MAX);
+	}
+	ret = verbs_domain_serve(fabric, id, &domain, err);
+	if (ret) {
+		verbs_domain_put(&(*domainp)->base);
+		return ret;
+	}
+	listener->domains[listener->ndomains++] = domain;
+	return 0;
+}
+
+/* A request out of a connect-request event, which is acknowledged here. */
+static struct verbs_request *take_request(struct verbs_listener *listener,
+					  struct rdma_cm_event *event)
+{
+	struct verbs_fabric *fabric = verbs_fabric(listener->base.fabric);
 	struct rdma_cm_id *id = event->id;
 	struct verbs_request *req = calloc(1, sizeof(*req));
 	struct verbs_domain *domain;
@@ -137,7 +174,7 @@ static struct verbs_request *take_request(struct verbs_fabric *fabric, struct rd
 	}
 	rdma_ack_cm_event(event);
 	id->context = NULL;
-	if (!req || verbs_domain_serve(fabric, id, &domain, &err)) {
+	if (!req || request_domain(listener, id, &domain, &err)) {
 		util_log(fabric->log, UTIL_LOG_WARN, "verbs: a connection request refused: %s",
 			 req ? err.what : "out of memory");
 		free(req);
@@ -165,7 +202,7 @@ int verbs_listener_poll(struct fabric_listener *base, struct fabric_request **re
 			rdma_ack_cm_event(event);
 			continue;
 		}
-		req = take_request(verbs_fabric(base->fabric), event);
+		req = take_request(listener, event);
 		if (req) {
 			*reqp = &req->base;
 			return 0;
@@ -243,8 +280,8 @@ err_destroy:
 }
 
 /*
- * In a request's event, responder_resources is what the peer wants of us and initiator_depth what it
- * allows us (rdma_get_cm_event(3)): stay within both.
+ * In a request's event, responder_resources is what the peer wants of us and initiator_depth what
+ * it allows us (rdma_get_cm_event(3)): stay within both.
  */
 static void limit_reads(struct rdma_conn_param *param, const struct rdma_conn_param *asked)
 {
