@@ -54,6 +54,9 @@ Test(verbs_errors, a_rejection_for_want_of_a_listener_is_a_refused_connection)
 	cr_expect(err.hint[0]);
 	cr_expect_eq(event_err(&err, RDMA_CM_EVENT_REJECTED, -ECONNREFUSED, true), -ECONNREFUSED);
 	cr_expect(says(err.what, "Connection refused"));
+	/* What siw reports for an MPA reply with the reject bit. */
+	cr_expect_eq(event_err(&err, RDMA_CM_EVENT_REJECTED, -ECONNRESET, true), -ECONNREFUSED);
+	cr_expect(says(err.what, "rejected"));
 }
 
 Test(verbs_errors, an_unknown_reason_of_rejection_is_named_by_number)

@@ -311,6 +311,34 @@ Test(verbs_end, a_flush_takes_its_reason_from_the_cm_where_it_has_one)
 	rig_close(&rig);
 }
 
+Test(verbs_end, a_failure_found_after_the_peers_goodbye_is_still_the_reason)
+{
+	struct fabric_sge sge = whole();
+	struct fabric_wr wr = rig_send(1, FABRIC_WR_SIGNALED, &sge);
+	struct rig rig;
+
+	rig_connect(&rig, 0);
+	cr_assert_eq(OPS->post_send(rig.conn, &wr), 0);
+	mock_complete_send(mock.qp, IBV_WC_REM_ACCESS_ERR);
+	mock_event(mock.id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	expect_end(&rig, 1, 0, -EACCES);
+	rig_close(&rig);
+}
+
+Test(verbs_end, a_failure_after_our_own_goodbye_is_no_reason)
+{
+	struct fabric_sge sge = whole();
+	struct fabric_wr wr = rig_send(1, FABRIC_WR_SIGNALED, &sge);
+	struct rig rig;
+
+	rig_connect(&rig, 0);
+	cr_assert_eq(OPS->post_send(rig.conn, &wr), 0);
+	OPS->conn_disconnect(rig.conn);
+	mock_complete_send(mock.qp, IBV_WC_RETRY_EXC_ERR);
+	expect_end(&rig, 1, 0, 0);
+	rig_close(&rig);
+}
+
 Test(verbs_end, a_flush_alone_is_a_lost_connection)
 {
 	struct rig rig;

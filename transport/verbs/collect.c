@@ -83,18 +83,25 @@ static int translate_send(struct verbs_conn *conn, const struct ibv_wc *in, stru
 	return 1;
 }
 
+/* A failed completion ends the connection, or tells why one that the CM ended did. */
+static void failed(struct verbs_conn *conn, const struct ibv_wc *in)
+{
+	struct util_err err;
+
+	/* A flush says only that it is over; the CM event that says why may lie in the channel. */
+	if (in->status == IBV_WC_WR_FLUSH_ERR && conn->stage == VERBS_ESTABLISHED)
+		verbs_connect_events(verbs_conn_cq(conn));
+	verbs_wc_err(&err, in, (struct sockaddr *)&conn->base.peer);
+	if (conn->stage == VERBS_ESTABLISHED)
+		verbs_conn_end(conn, &err);
+	else if (conn->base.err.code == 0 && in->status != IBV_WC_WR_FLUSH_ERR && !conn->goodbye)
+		conn->base.err = err;
+}
+
 static int translate(struct verbs_conn *conn, const struct ibv_wc *in, struct fabric_wc *out)
 {
-	if (in->status != IBV_WC_SUCCESS && conn->stage == VERBS_ESTABLISHED) {
-		struct util_err err;
-
-		/* A flush says only that it is over; the CM event that says why may lie in the
-		 * channel. */
-		if (in->status == IBV_WC_WR_FLUSH_ERR)
-			verbs_connect_events(verbs_conn_cq(conn));
-		verbs_wc_err(&err, in, (struct sockaddr *)&conn->base.peer);
-		verbs_conn_end(conn, &err);
-	}
+	if (in->status != IBV_WC_SUCCESS)
+		failed(conn, in);
 	if (in->wr_id & VERBS_WR_RECV)
 		return translate_recv(conn, in, out);
 	return translate_send(conn, in, out);

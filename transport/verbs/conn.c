@@ -180,7 +180,10 @@ void verbs_conn_release(struct verbs_conn *conn)
 
 void verbs_conn_disconnect(struct fabric_conn *base)
 {
-	verbs_conn_end(verbs_conn(base), NULL);
+	struct verbs_conn *conn = verbs_conn(base);
+
+	conn->goodbye = conn->stage < VERBS_ENDING;
+	verbs_conn_end(conn, NULL);
 }
 
 void verbs_conn_destroy(struct fabric_conn *base)

@@ -162,10 +162,13 @@ int verbs_cm_event_err(struct util_err *err, enum rdma_cm_event_type event, int 
 	default:
 		break;
 	}
-	if (code == -ECONNRESET && event != RDMA_CM_EVENT_CONNECT_ERROR) {
-		util_err_set(err, code, "RDMA connect to %s: the peer closed it", text);
-		util_err_hint(err, "is it an RDMA service of the same kind (iWARP, RoCE)?");
-		return code;
+	if (code == -ECONNRESET && event == RDMA_CM_EVENT_REJECTED) {
+		/* iWARP: an MPA reply that rejects and a peer that closes look the same from here.
+		 */
+		util_err_set(err, -ECONNREFUSED, "RDMA connect to %s: rejected by the peer", text);
+		util_err_hint(err, "the service there does not want this connection, or is not an "
+				   "iWARP service");
+		return -ECONNREFUSED;
 	}
 	util_err_set(err, code, "%s %s: %s", verbs_event_attempt(event), text, strerror(-code));
 	util_err_hint(err, "%s", verbs_errno_hint(code));

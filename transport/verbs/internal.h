@@ -171,6 +171,7 @@ struct verbs_conn {
 	struct rdma_cm_id *id;
 	struct ibv_cq *ibcq;
 	struct rdma_conn_param accept; /* what the peer asked for; responder only */
+	bool goodbye;		       /* we ended it ourselves */
 	bool tell_established;	       /* FABRIC_EV_ESTABLISHED is due */
 	bool armed;		       /* the ibv_cq owes us an event */
 	bool peeked;		       /* peek holds a completion found while arming */
