@@ -18,8 +18,7 @@ packages() {
 		libjansson-dev libnfs-dev ;;
 	test) echo git libcriterion-dev libseccomp-dev scdoc python3 strace iproute2 \
 		libnfs-utils tshark iperf3 valgrind clang libclang-rt-14-dev xz-utils procps util-linux ;;
-	kernel) echo flex bison bc libelf-dev libssl-dev busybox-static cpio xz-utils kmod iproute2 \
-		nfs-kernel-server nfs-common rpcbind rdma-core ibverbs-providers ;;
+	kernel) echo flex bison bc libelf-dev xz-utils iproute2 util-linux ;;
 	*) echo "packages.sh: unknown purpose '$1' (build, test, kernel)" >&2; exit 2 ;;
 	esac
 }

@@ -1,1 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# What the guests run beside the tools, and the scripts that run guests.
+check_PROGRAMS += %D%/fabric_check
+%C%_fabric_check_SOURCES = %D%/fabric_check.c
+%C%_fabric_check_LDADD = $(NFSRDMA_LAYERS) $(NFSRDMA_LIBS)
+EXTRA_DIST += %D%/common.sh %D%/guest %D%/image.sh %D%/kernel.sh %D%/lib.sh %D%/run.sh \
+	%D%/scenarios %D%/uml.config
+
+# Real kernel peers in guests, after everything else.
+.PHONY: check-vm
+check-vm: check-programs
+	$(top_srcdir)/tests/run.sh --kernel --build-dir $(abs_top_builddir) --no-configure

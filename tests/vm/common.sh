@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# common.sh - what the scripts of tests/vm share: the cache folder, words on stderr, apt.
+#
+# The cache holds what takes minutes to make, outside the clone, each entry keyed by what it was
+# made from, so that a changed configuration or a newer package makes a new entry and never reuses
+# a stale one:
+#     kernel-VERSION-HASH/linux       the User Mode Linux kernel
+#     image-HASH/root.cpio            the guest's user land
+# An entry is built under a temporary name and renamed when it is whole.
+
+VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+VM_CACHE=${NFSRDMA_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/nfsrdma-vm}
+VM_JOBS=${NFSRDMA_VM_JOBS:-$(nproc)}
+
+vm_say() { echo "# $*" >&2; }
+
+vm_die() {
+	echo "tests/vm: $*" >&2
+	exit 1
+}
+
+# First 12 hex digits of the SHA-256 of standard input.
+vm_hash() { sha256sum | cut -c1-12; }
+
+# vm_candidate PACKAGE: the version apt would fetch, empty if it knows none.
+vm_candidate() {
+	apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: //p' | grep -v '^(none)$' || true
+}
+
+# vm_need_candidate PACKAGE: the same, refreshing apt's lists once when it knows none.
+vm_need_candidate() {
+	local version
+
+	version=$(vm_candidate "$1")
+	if [ -z "$version" ]; then
+		vm_say "apt-get update (apt does not know $1)"
+		apt-get update -qq >&2 || true
+		version=$(vm_candidate "$1")
+	fi
+	echo "$version"
+}
+
+# vm_apt_install PACKAGE...: on the host, only those that are missing.
+vm_apt_install() {
+	local missing=() package
+
+	for package; do
+		dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' ||
+			missing+=("$package")
+	done
+	[ ${#missing[@]} -eq 0 ] && return 0
+	[ "$(id -u)" = 0 ] || vm_die "missing packages, install them as root: apt-get install ${missing[*]}"
+	vm_say "apt-get install ${missing[*]}"
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+		-o DPkg::Lock::Timeout=300 "${missing[@]}" >&2
+}
+
+# vm_lock NAME: one builder at a time; released when the script ends.
+vm_lock() {
+	mkdir -p "$VM_CACHE"
+	exec 8>"$VM_CACHE/$1.lock"
+	flock 8
+}

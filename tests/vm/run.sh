@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# run.sh - our fabrics, client and server against the kernel's, in User Mode Linux guests.
+#
+#   tests/vm/run.sh [--list] [SCENARIO...]
+#
+# Builds the guest kernel (kernel.sh, minutes, once) and the guest's root (image.sh, once) into a cache
+# outside the clone, then runs the scenarios (scenarios/*.sh), each in network and process-id
+# namespaces of its own and within a time limit.  Prints TAP: `ok N - scenario: claim`; a comment line
+# says how long each took.  Exits 1 if a test failed.
+#
+#   BUILD              the build folder (default: build)
+#   NFSRDMA_VM_CACHE   the cache (default ~/.cache/nfsrdma-vm)
+#   NFSRDMA_VM_KEEP    a folder to keep each scenario's output in
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+src=$(cd "$here/../.." && pwd)
+export BUILD=${BUILD:-$src/build}
+n=0 bad=0
+
+result() { # "ok" or "not ok", claim
+	n=$((n + 1))
+	echo "$1 $n - $2"
+	[ "$1" = ok ] || bad=1
+}
+
+# Nothing can be run here: one skip with the reason, which CI does not accept.
+skip_all() {
+	echo "ok 1 - guests run # SKIP $1"
+	echo "1..1"
+	exit 0
+}
+
+names=()
+for arg; do
+	case $arg in
+	--list) (cd "$here/scenarios" && ls -- *.sh | sed 's/\.sh$//'); exit 0 ;;
+	-*) sed -n '4,20s/^# \{0,1\}//p' "$0"; exit 2 ;;
+	*) names+=("$arg") ;;
+	esac
+done
+[ ${#names[@]} -gt 0 ] || mapfile -t names < <(cd "$here/scenarios" && ls -- *.sh | sed 's/\.sh$//')
+
+[ "$(uname -m)" = x86_64 ] || skip_all "User Mode Linux runs on x86-64 only"
+[ "$(id -u)" = 0 ] || skip_all "needs root for network namespaces and tap interfaces"
+[ -c /dev/net/tun ] || skip_all "there is no /dev/net/tun"
+unshare --net --pid --fork true 2>/dev/null || skip_all "namespaces are forbidden here"
+
+started=$SECONDS
+VM_KERNEL=$("$here/kernel.sh") && VM_IMAGE=$("$here/image.sh") || {
+	result "not ok" "the guest kernel and image can be built"
+	echo "1..$n"
+	exit 1
+}
+export VM_KERNEL VM_IMAGE
+echo "# kernel and image: $((SECONDS - started)) s"
+
+# Renumber a scenario's lines and put its name in front.
+pass_on() { # name file
+	local line
+	while IFS= read -r line; do
+		case $line in
+		'ok '* | 'not ok '*)
+			n=$((n + 1))
+			sed -E "s/^(not ok|ok) [0-9]+ - /\1 $n - $1: /" <<<"$line"
+			;;
+		1..*) ;;
+		*) echo "$line" ;;
+		esac
+	done <"$2"
+}
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/nfsrdma-vm.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+for name in "${names[@]}"; do
+	script=$here/scenarios/$name.sh
+	out=$work/$name.tap
+	started=$SECONDS
+	# The first line that says "limit: N" bounds the scenario, in seconds.
+	limit=$(sed -n 's/^# limit: \([0-9]*\)$/\1/p' "$script" 2>/dev/null | head -1)
+	timeout -k 10 "${limit:-300}" unshare --net --pid --fork --kill-child --mount-proc \
+		bash "$script" >"$out" 2>"$work/$name.err" </dev/null
+	status=$?
+	pass_on "$name" "$out"
+	grep -q '^not ok' "$out" && bad=1
+	if [ $status != 0 ] && ! grep -q '^not ok' "$out"; then
+		result "not ok" "$name: runs to its end (status $status; 124: timed out)"
+	fi
+	[ ! -s "$work/$name.err" ] || tail -n 20 "$work/$name.err" | sed 's/^/# stderr: /'
+	[ -z "${NFSRDMA_VM_KEEP:-}" ] || cp "$out" "$work/$name.err" "$NFSRDMA_VM_KEEP/"
+	echo "# $name took $((SECONDS - started)) s"
+done
+echo "1..$n"
+exit $bad
