@@ -69,11 +69,11 @@ void fake_seen(struct fake_seen *seen);
 struct fake_peer;
 struct fake_listen;
 
-/* A port the test answers at; connections to it wait until accepted. */
-struct fake_listen *fake_raw_listen(uint16_t port);
+/* A port the test answers at: connections are established at once, with this private data. */
+struct fake_listen *fake_raw_listen(uint16_t port, const void *private, size_t len);
 void fake_raw_close(struct fake_listen *listen);
-/* The next connection request, NULL: none.  Established at once with this private data. */
-struct fake_peer *fake_raw_accept(struct fake_listen *listen, const void *private, size_t len);
+/* The next connection that was made to it, NULL: none. */
+struct fake_peer *fake_raw_accept(struct fake_listen *listen);
 /* Connect to a port of the code under test; established when it has accepted. */
 struct fake_peer *fake_raw_connect(uint16_t port, const void *private, size_t len);
 bool fake_peer_established(const struct fake_peer *peer);

@@ -71,7 +71,8 @@ struct fake_conn {
 	struct fake_conn *other; /* NULL: not there (yet), or gone */
 	const void *owner;	 /* of its keys */
 	bool raw, started;
-	bool over; /* DISCONNECTED was queued */
+	bool broken; /* a work request failed: those behind it are flushed */
+	bool over;   /* DISCONNECTED was queued */
 	struct fabric_conn_params params;
 	struct util_list sq, rq;
 	struct util_list
@@ -99,6 +100,11 @@ struct fake_listen {
 	struct fake_domain *domain;
 	uint16_t port;
 	int event_fd;
+	/* raw: no requests, peers are made at once */
+	bool raw;
+	struct util_list peers; /* not fetched yet, by their conn's node */
+	uint8_t private[FABRIC_PRIVATE_MAX];
+	size_t private_len;
 };
 
 struct fake_world {
@@ -177,6 +183,11 @@ uint64_t fake_listener_deadline(struct fabric_listener *listener);
 void fake_listener_close(struct fabric_listener *listener);
 struct fake_listen *fake_listen_add(uint16_t port);
 struct fake_domain *fake_domain_create(struct fabric *fabric);
+
+/* peer.c */
+struct fake_peer *fake_peer_create(const void *private, size_t len);
+/* A connection to a raw listener. */
+void fake_raw_establish(struct fake_listen *l, struct fake_conn *from);
 
 /* post.c */
 /* A send completion was handed out: memory of its work request and all before is the poster's

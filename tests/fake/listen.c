@@ -26,6 +26,7 @@ struct fake_listen *fake_listen_add(uint16_t port)
 	l->port = port ? port : fake_world.next_port++;
 	l->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	util_list_init(&l->requests);
+	util_list_init(&l->peers);
 	util_list_add(&fake_world.listens, &l->node);
 	fake_world.objects++;
 	return l;
@@ -33,12 +34,16 @@ struct fake_listen *fake_listen_add(uint16_t port)
 
 void fake_request_add(struct fake_listen *l, struct fake_conn *from)
 {
-	struct fake_request *req = calloc(1, sizeof(*req));
+	struct fake_request *req;
 
+	if (l->raw) {
+		fake_raw_establish(l, from);
+		return;
+	}
+	req = calloc(1, sizeof(*req));
 	req->from = from;
-	req->req.domain = l->domain ? &l->domain->domain : NULL;
-	if (l->domain)
-		l->domain->refs++;
+	req->req.domain = &l->domain->domain;
+	l->domain->refs++;
 	memcpy(req->req.peer_private, from->params.private_data, from->params.private_len);
 	req->req.peer_private_len = from->params.private_len;
 	req->req.peer = from->conn.local;

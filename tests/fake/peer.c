@@ -6,7 +6,7 @@
 
 #include "tests/fake/internal.h"
 
-static struct fake_peer *peer_create(const void *private, size_t len)
+struct fake_peer *fake_peer_create(const void *private, size_t len)
 {
 	struct fake_peer *peer = calloc(1, sizeof(*peer));
 
@@ -18,48 +18,47 @@ static struct fake_peer *peer_create(const void *private, size_t len)
 	return peer;
 }
 
-struct fake_listen *fake_raw_listen(uint16_t port)
+struct fake_listen *fake_raw_listen(uint16_t port, const void *private, size_t len)
 {
 	struct fake_listen *l;
 
 	fake_lock();
 	l = fake_listen_add(port);
+	l->raw = true;
+	if (len > 0)
+		memcpy(l->private, private, len);
+	l->private_len = len;
 	fake_unlock();
 	return l;
 }
 
-void fake_raw_close(struct fake_listen *l)
+void fake_raw_establish(struct fake_listen *l, struct fake_conn *from)
 {
-	struct util_list *node;
+	struct fake_peer *peer = fake_peer_create(l->private, l->private_len);
 
-	fake_lock();
-	while ((node = util_list_pop(&l->requests))) {
-		free(UTIL_LIST_ENTRY(node, struct fake_request, node));
-		fake_world.objects--;
-	}
-	fake_unlock();
-	fake_listener_close(&l->listener);
+	util_list_add(&l->peers, &peer->conn.node);
+	fake_establish(from, &peer->conn);
 }
 
-struct fake_peer *fake_raw_accept(struct fake_listen *l, const void *private, size_t len)
+struct fake_peer *fake_raw_accept(struct fake_listen *l)
 {
-	struct fake_peer *peer = NULL;
-	struct fake_request *req;
 	struct util_list *node;
 
 	fake_lock();
-	node = util_list_pop(&l->requests);
-	if (node) {
-		req = UTIL_LIST_ENTRY(node, struct fake_request, node);
-		if (req->from) {
-			peer = peer_create(private, len);
-			fake_establish(req->from, &peer->conn);
-		}
-		fake_world.objects--;
-		free(req);
-	}
+	node = util_list_pop(&l->peers);
 	fake_unlock();
-	return peer;
+	return node ? UTIL_CONTAINER_OF(UTIL_LIST_ENTRY(node, struct fake_conn, node),
+					struct fake_peer, conn)
+		    : NULL;
+}
+
+void fake_raw_close(struct fake_listen *l)
+{
+	struct fake_peer *peer;
+
+	while ((peer = fake_raw_accept(l)))
+		fake_peer_destroy(peer);
+	fake_listener_close(&l->listener);
 }
 
 struct fake_peer *fake_raw_connect(uint16_t port, const void *private, size_t len)
@@ -70,7 +69,7 @@ struct fake_peer *fake_raw_connect(uint16_t port, const void *private, size_t le
 	fake_lock();
 	l = fake_listen_find(port);
 	if (l) {
-		peer = peer_create(private, len);
+		peer = fake_peer_create(private, len);
 		peer->conn.conn.local.ss_family = AF_INET;
 		fake_request_add(l, &peer->conn);
 	}

@@ -182,7 +182,7 @@ static enum fabric_wc_status execute_rdma(struct fake_conn *c, struct fake_wr *w
 static void execute(struct fake_conn *c, struct fake_wr *w)
 {
 	w->executed = true;
-	if (!c->other || c->over) {
+	if (!c->other || c->over || c->broken) {
 		w->status = FABRIC_WC_FLUSHED;
 		w->failed = true;
 		return;
@@ -199,6 +199,7 @@ static void execute(struct fake_conn *c, struct fake_wr *w)
 			fake_violate("a Send found no receive posted");
 	}
 	w->failed = w->status != FABRIC_WC_OK;
+	c->broken |= w->failed;
 }
 
 /* ---- the send queue --------------------------------------------------------------------- */

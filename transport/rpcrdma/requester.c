@@ -330,6 +330,24 @@ static void on_recv(struct rpcrdma_link *link, const struct fabric_wc *wc)
 	}
 }
 
+static void on_completion(struct rpcrdma_link *link, const struct fabric_wc *wc)
+{
+	switch (wc->type) {
+	case FABRIC_WC_RECV:
+		on_recv(link, wc);
+		break;
+	case FABRIC_WC_SEND:
+		on_send(link, wc);
+		break;
+	case FABRIC_EV_ESTABLISHED:
+		on_established(link);
+		break;
+	case FABRIC_EV_DISCONNECTED:
+		on_disconnected(link);
+		break;
+	}
+}
+
 static void link_process(struct transport_link *tlink)
 {
 	struct rpcrdma_link *link = rpcrdma_link_of(tlink);
@@ -338,19 +356,12 @@ static void link_process(struct transport_link *tlink)
 
 	do {
 		n = link->ops->cq_poll(link->cq, wc, POLL_BATCH);
-		for (int i = 0; i < n; i++) {
-			if (wc[i].conn != link->conn)
-				continue;
-			if (wc[i].type == FABRIC_WC_RECV)
-				on_recv(link, &wc[i]);
-			else if (wc[i].type == FABRIC_WC_SEND)
-				on_send(link, &wc[i]);
-			else if (wc[i].type == FABRIC_EV_ESTABLISHED)
-				on_established(link);
-			else
-				on_disconnected(link);
-		}
+		for (int i = 0; i < n; i++)
+			on_completion(link, &wc[i]);
 	} while (n == POLL_BATCH);
+	/* Messages that answer nothing use up receives too. */
+	if (link->up && rpcrdma_link_refill(link))
+		on_disconnected(link);
 }
 
 static int link_wait(struct transport_link *tlink, int timeout_ms)

@@ -76,6 +76,8 @@ void rpcrdma_req_release(struct rpcrdma_link *link, struct rpcrdma_req *req);
 /* ---- requester_send.c */
 int rpcrdma_link_check_call(struct transport_link *link, const struct transport_call *call);
 int rpcrdma_link_flush(struct transport_link *link);
+/* Post the pending receives if they are needed or worth a chain. */
+int rpcrdma_link_refill(struct rpcrdma_link *link);
 
 /* ---- requester_recv.c */
 /* A message of len bytes lies at buf; it is looked at and answered for before this returns. */

@@ -326,7 +326,7 @@ static unsigned gather(struct rpcrdma_link *link, bool *more)
 }
 
 /* Receives for every call in flight come first; the fabric takes a chain of them at little cost. */
-static int post_receives(struct rpcrdma_link *link)
+int rpcrdma_link_refill(struct rpcrdma_link *link)
 {
 	if (link->recvq.posted >= link->inflight && link->recvq.npending < link->refill)
 		return 0;
@@ -344,7 +344,7 @@ int rpcrdma_link_flush(struct transport_link *tlink)
 		n = gather(link, &more);
 		if (n == 0)
 			break;
-		err = post_receives(link);
+		err = rpcrdma_link_refill(link);
 		if (err == 0)
 			err = link->ops->post_send(link->conn, link->wr);
 		if (err)

@@ -160,29 +160,36 @@ static uint32_t data_position(const struct rpcrdma_sreq *req)
 }
 
 /*
+ * Does the data chunk's position lie behind a length word of the arguments and within the message?
+ * A bad RPC header passes: the core answers for those.
+ */
+static bool position_sane(const struct rpcrdma_sreq *req)
+{
+	size_t position = data_position(req);
+	size_t args = args_offset(req->msg, req->msg_len);
+
+	return position == 0 || args == 0 || (position >= args + 4 && position <= req->msg_len);
+}
+
+/*
  * The data chunk was taken out of the stream behind its length word (RFC 8166 section 3.4.5).  A
  * client may have put the XDR padding into the chunk; the word says how much of it is data.
  */
-static int place_data(struct rpcrdma_sreq *req)
+static void place_data(struct rpcrdma_sreq *req)
 {
 	struct transport_request *treq = &req->rl.req;
 	size_t position = data_position(req);
 	size_t args = args_offset(req->msg, req->msg_len);
 	uint32_t word;
 
-	if (position == 0 || req->data_len == 0)
-		return 0;
-	if (args == 0)
-		return 0; /* the core answers for bad RPC headers */
-	if (position < args + 4 || position > req->msg_len)
-		return -EBADMSG;
+	if (!req->data_lease || args == 0)
+		return;
 	word = util_get_be32(req->msg + position - 4);
 	treq->data = req->data_lease->addr;
 	treq->data_len = req->data_len;
 	if (word <= req->data_len && req->data_len - word < 4)
 		treq->data_len = word;
 	treq->data_args_pos = position - args;
-	return 0;
 }
 
 static size_t clamp_len(uint64_t len)
@@ -245,10 +252,11 @@ void rpcrdma_sreq_dispatch(struct rpcrdma_sreq *req)
 		rpcrdma_sreq_give(req);
 		return;
 	}
-	if (place_data(req)) {
+	if (!position_sane(req)) {
 		rpcrdma_sreq_refuse(req, RPCRDMA_ERR_CHUNK);
 		return;
 	}
+	place_data(req);
 	fill_rooms(req);
 	req->state = RPCRDMA_SREQ_SERVICE;
 	transport_server_request(worker, treq, req->msg, req->msg_len);
@@ -280,7 +288,9 @@ static void take_call(struct rpcrdma_sreq *req, uint8_t *buf, size_t len, ssize_
 	}
 	req->msg = buf + header_len;
 	req->msg_len = len - (size_t)header_len;
-	if (req->call_len + req->data_len > 0)
+	if (h->proc == RPCRDMA_MSG && !position_sane(req))
+		rpcrdma_sreq_refuse(req, RPCRDMA_ERR_CHUNK);
+	else if (req->call_len + req->data_len > 0)
 		rpcrdma_sreq_pull(req);
 	else
 		rpcrdma_sreq_dispatch(req);
