@@ -20,6 +20,7 @@ include tests/fuzz/local.mk
 include tests/faults/local.mk
 include tests/abi/local.mk
 include tests/bench/local.mk
+include tests/nfsrdma-bench/local.mk
 include tests/vm/local.mk
 
 if HAVE_CRITERION
