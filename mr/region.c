@@ -61,6 +61,8 @@ void mr_region_close(struct mr_provider *provider, struct mr_ledger *ledger,
 	struct mr_registration made = *reg;
 
 	provider->ops->deregister_memory(provider, reg);
+	/* Where mlock stands in for pins, ranges that overlap are unlocked by the last of them. */
+	made.locked_pages = reg->locked_pages;
 	if (provider->registers)
 		mr_region_count_close(ledger, &made);
 }

@@ -5,5 +5,4 @@ CRITERION_TESTS += %D%/test_mr
 %C%_test_mr_CFLAGS = $(TEST_CFLAGS)
 %C%_test_mr_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=aligned_alloc \
 	-Wl,--wrap=free,--wrap=mmap,--wrap=munmap,--wrap=pthread_mutex_lock
-%C%_test_mr_LDADD = mr/libmr.la iommu-aware/libiommu.la util/libutil.la $(URING_LIBS) \
-	$(NUMA_LIBS) $(CRITERION_LIBS)
+%C%_test_mr_LDADD = $(TEST_LIBS)

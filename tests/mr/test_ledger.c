@@ -2,8 +2,11 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
+#include <arpa/inet.h>
+
 #include "mr/internal.h"
 #include "tests/mr/fake.h"
+#include "transport/fabric/fabric.h"
 
 TestSuite(mr_ledger);
 
@@ -24,33 +27,83 @@ static void check_vm_pin(struct mr_ledger *ledger)
 		     (unsigned long)snap.pages_charged_now, (unsigned long)vm_pin_pages());
 }
 
-Test(mr_ledger, equals_vm_pin_to_the_page)
+/* Lease, give and trim over provider; the ledger is right after every step. */
+static void walk_sizes(struct mr_provider *provider, void (*check)(struct mr_ledger *ledger))
 {
 	static const size_t lens[] = {300, 4096, 70000, 262144, 1 << 20, 5 << 20, 2 << 20};
-	struct pinning_provider pinning;
 	struct mr_ledger ledger;
 	struct mr_pool_params params = {.ledger_parent = &ledger};
 	struct mr_lease *leases[UTIL_ARRAY_SIZE(lens)];
 	struct mr_pool *pool;
 
-	if (pinning_provider_init(&pinning))
-		cr_skip_test("io_uring is forbidden here: nothing to pin with");
 	mr_ledger_init(&ledger, NULL);
-	pool = fake_pool(&pinning.p, &params);
+	pool = fake_pool(provider, &params);
 	for (unsigned i = 0; i < UTIL_ARRAY_SIZE(lens); i++) {
-		cr_assert_eq(mr_lease_take(pool, i % 2 ? MR_KIND_READ : MR_KIND_WRITE, lens[i],
+		cr_assert_eq(mr_lease_take(pool, (enum mr_kind)(i % MR_KIND_COUNT), lens[i],
 					   &leases[i], NULL),
 			     0);
-		check_vm_pin(&ledger);
+		check(&ledger);
 	}
 	for (unsigned i = 0; i < UTIL_ARRAY_SIZE(lens); i++) {
 		mr_lease_give(leases[i]);
 		mr_pool_trim(pool);
-		check_vm_pin(&ledger);
+		check(&ledger);
 	}
 	mr_pool_destroy(pool);
-	check_vm_pin(&ledger);
+	check(&ledger);
 	cr_assert_eq(vm_pin_pages(), 0);
+}
+
+Test(mr_ledger, equals_vm_pin_to_the_page)
+{
+	struct pinning_provider pinning;
+
+	if (pinning_provider_init(&pinning))
+		cr_skip_test("io_uring is forbidden here: nothing to pin with");
+	walk_sizes(&pinning.p, check_vm_pin);
+}
+
+/* A domain of the software RNIC, for loopback. */
+static void walk_iwarp(bool no_io_uring, void (*check)(struct mr_ledger *ledger))
+{
+	struct sockaddr_in peer = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	struct fabric_options opts = {.no_io_uring = no_io_uring};
+	struct fabric_domain *domain;
+	struct fabric *fabric;
+	struct util_err err = {0};
+
+	cr_assert_eq(iwarp_fabric_ops.open(&fabric, &opts, &err), 0, "%s", err.what);
+	cr_assert_eq(iwarp_fabric_ops.domain_open(fabric, (struct sockaddr *)&peer, sizeof(peer),
+						  1000, &domain, &err),
+		     0, "%s", err.what);
+	walk_sizes(domain->provider, check);
+	iwarp_fabric_ops.domain_put(domain);
+	iwarp_fabric_ops.close(fabric);
+}
+
+Test(mr_ledger, equals_vm_pin_to_the_page_on_iwarp)
+{
+	struct pinning_provider pinning;
+
+	if (pinning_provider_init(&pinning))
+		cr_skip_test("io_uring is forbidden here: nothing to pin with");
+	walk_iwarp(false, check_vm_pin);
+}
+
+static void check_vm_lck(struct mr_ledger *ledger)
+{
+	struct mr_ledger_snapshot snap;
+	struct iommu_pins pins;
+
+	cr_assert_eq(iommu_pins_read(&pins, 0, NULL), 0);
+	mr_ledger_read(ledger, &snap);
+	cr_assert_eq(snap.locked_pages_now, pins.vm_lck_kb / 4);
+	cr_assert_eq(snap.pages_charged_now, 0, "locked pages are no pins");
+}
+
+Test(mr_ledger, equals_vm_lck_where_mlock_stands_in_for_pins)
+{
+	walk_iwarp(true, check_vm_lck);
 }
 
 Test(mr_ledger, the_process_counts_all_pools_and_keeps_the_counts_of_ended_ones)
