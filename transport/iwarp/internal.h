@@ -37,8 +37,9 @@
 #define IWARP_RD_REVISION_1 16u /* what a revision 1 peer, which cannot say, is held to */
 #define IWARP_CONNECT_TIMEOUT_MS 10000
 #define IWARP_CLOSE_MS 1000 /* orderly close: how long the peer may take */
-#define IWARP_LINGER_MS 250 /* after a Terminate: how long we read on so that no RST overtakes it  \
-			     */
+#define IWARP_LINGER_MS                                                                            \
+	250 /* after a Terminate: how long we read on so that no RST overtakes it                  \
+	     */
 
 /* Our own FPDUs towards ourselves: 1023 cache lines of payload after a tagged header, so that
  * pieces of a large message start on cache lines, with 2 + 14 + 65472 a multiple of four. */

@@ -25,8 +25,9 @@
 
 #define SQ_ENTRIES 256u
 #define CQ_ENTRIES 2048u
-#define DIRECT_MIN 2048u /* as in rx.c: payload from here on is awaited by poll, not in the stage  \
-			  */
+#define DIRECT_MIN                                                                                 \
+	2048u /* as in rx.c: payload from here on is awaited by poll, not in the stage             \
+	       */
 
 /* What a completion is about, in the low bits of its connection's address. */
 enum request_kind {

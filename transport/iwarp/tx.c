@@ -297,6 +297,8 @@ static bool must_wait(const struct iwarp_conn *conn, const struct iwarp_swr *swr
 		return true;
 	if (swr->op == FABRIC_OP_READ && conn->sq.reads >= conn->ord)
 		return true;
+	if (swr->op == FABRIC_OP_BIND || swr->op == FABRIC_OP_LOCAL_INV)
+		return false;
 	return !conn->initiator && !conn->rx.first_done;
 }
 
