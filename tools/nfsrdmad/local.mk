@@ -9,3 +9,8 @@ noinst_LTLIBRARIES += %D%/libnfsrdmad.la
 	%D%/proc_mount.c %D%/proc_read.c %D%/proc_readdir.c %D%/proc_remove.c %D%/proc_write.c \
 	%D%/resolve.c %D%/server.c %D%/server.h %D%/siphash.c %D%/siphash.h %D%/sync.c %D%/walk.c
 %C%_libnfsrdmad_la_CFLAGS = $(AM_CFLAGS) $(TIRPC_CFLAGS) $(URING_CFLAGS)
+
+sbin_PROGRAMS += nfsrdmad
+nfsrdmad_SOURCES = %D%/main.c
+nfsrdmad_LDADD = %D%/libnfsrdmad.la transport/libtransport.la mr/libmr.la \
+	iommu-aware/libiommu.la wire/libwire.la util/libutil.la $(NFSRDMA_LIBS)

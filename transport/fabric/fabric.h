@@ -300,7 +300,6 @@ struct fabric_ops {
 	void (*listener_close)(struct fabric_listener *listener);
 };
 
-/* NULL where the library was left out. */
 extern const struct fabric_ops iwarp_fabric_ops;
 extern const struct fabric_ops verbs_fabric_ops;
 

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "transport/rpc/absent.h"
 #include "transport/rpc/internal.h"
 
 #define DEFAULT_SLOTS 128
@@ -118,8 +117,6 @@ static int try_link(struct transport_core *core, const struct transport_link_ops
 	struct transport_client *client = &core->client;
 	int code;
 
-	if (!ops || (ops != &tcp_link_ops && !fabric_ops))
-		return util_err_set(err, -EPROTONOSUPPORT, "not in this build");
 	core->state = TRANSPORT_CORE_DOWN;
 	core->lost = core->was_up = false;
 	client->local.ss_family = 0;

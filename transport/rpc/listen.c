@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "transport/rpc/absent.h"
 #include "transport/rpc/worker.h"
 
 #define BACKLOG 512
@@ -411,8 +410,6 @@ static int listen_fabric(struct transport_server *server, const struct fabric_op
 	};
 	int code;
 
-	if (!ops)
-		return util_err_set(err, -EPROTONOSUPPORT, "not in this build");
 	code = ops->open(&server->fabrics[slot], &opts, err);
 	for (unsigned i = 0; code == 0 && i < server->params.nlisten; i++)
 		code = listen_fabric_one(server, server->fabrics[slot], i, portp, err);

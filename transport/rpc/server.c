@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "transport/rpc/absent.h"
 #include "transport/rpc/worker.h"
 
 #define DEFAULT_INLINE 4096
