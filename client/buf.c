@@ -30,9 +30,6 @@ static void buf_init(struct nfsrdma_buf *buf, struct nfsrdma *mount, struct mr_l
 	buf->lease = lease;
 	buf->len = len;
 	buf->flags = flags;
-	buf->cell_shift = 12;
-	while ((len - 1) >> buf->cell_shift >= CLIENT_BUF_CELLS)
-		buf->cell_shift++;
 	atomic_store_explicit(&buf->hold, CLIENT_BUF_OWNED, memory_order_relaxed);
 	atomic_store_explicit(&buf->refs, 1, memory_order_relaxed);
 }
@@ -65,6 +62,8 @@ int nfsrdma_buf_get(struct nfsrdma *mount, struct nfsrdma_buf **bufp, size_t len
 		return client_fail_mount(mount, err, "get a buffer", NULL);
 	}
 	buf_init(buf, mount, lease, len, flags);
+	pthread_mutex_init(&buf->lock, NULL);
+	util_list_init(&buf->ranges);
 	pthread_mutex_lock(&mount->ctx->bufs_lock);
 	util_list_add(&mount->bufs, &buf->node);
 	pthread_mutex_unlock(&mount->ctx->bufs_lock);
@@ -114,8 +113,10 @@ void client_buf_ref(struct nfsrdma_buf *buf)
 
 void client_buf_unref(struct nfsrdma_buf *buf)
 {
-	if (atomic_fetch_sub_explicit(&buf->refs, 1, memory_order_acq_rel) == 1)
-		free(buf);
+	if (atomic_fetch_sub_explicit(&buf->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	pthread_mutex_destroy(&buf->lock);
+	free(buf);
 }
 
 bool client_buf_hold(struct nfsrdma_buf *buf)
@@ -157,27 +158,66 @@ void client_buf_disown(struct nfsrdma_buf *buf)
 		buf_idle(buf);
 }
 
-/* Counting needs no atomic addition: two threads that use one part at once have lost already. */
+/* ---- remembered writes -------------------------------------------------------------------- */
+
+static bool overlaps(const struct client_range *range, size_t off, size_t len)
+{
+	return off < range->buf_off + range->len && range->buf_off < off + len;
+}
+
+static void range_unlink(struct nfsrdma_buf *buf, struct client_range *range)
+{
+	util_list_del(&range->buf_node);
+	atomic_fetch_sub_explicit(&buf->nranges, 1, memory_order_relaxed);
+}
+
 void client_buf_touch(struct nfsrdma_buf *buf, size_t off, size_t len)
 {
-	size_t last = (off + len - 1) >> buf->cell_shift;
+	if (!atomic_load_explicit(&buf->nranges, memory_order_relaxed))
+		return;
+	pthread_mutex_lock(&buf->lock);
+	UTIL_LIST_FOR_EACH_SAFE (node, &buf->ranges) {
+		struct client_range *range = UTIL_LIST_ENTRY(node, struct client_range, buf_node);
 
-	for (size_t i = off >> buf->cell_shift; i <= last; i++) {
-		uint32_t n = atomic_load_explicit(&buf->cell[i], memory_order_relaxed);
-
-		atomic_store_explicit(&buf->cell[i], n + 1, memory_order_relaxed);
+		if (!overlaps(range, off, len))
+			continue;
+		atomic_store_explicit(&range->gone, true, memory_order_relaxed);
+		range_unlink(buf, range);
 	}
+	pthread_mutex_unlock(&buf->lock);
 }
 
-uint32_t client_buf_stamp(const struct nfsrdma_buf *buf, size_t off, size_t len)
+void client_buf_remember(struct client_range *range)
 {
-	size_t last = (off + len - 1) >> buf->cell_shift;
-	uint32_t sum = 0;
+	struct nfsrdma_buf *buf = range->buf;
 
-	for (size_t i = off >> buf->cell_shift; i <= last; i++)
-		sum += atomic_load_explicit(&buf->cell[i], memory_order_relaxed);
-	return sum;
+	if (atomic_load_explicit(&range->gone, memory_order_relaxed))
+		return;
+	pthread_mutex_lock(&buf->lock);
+	util_list_add(&buf->ranges, &range->buf_node);
+	atomic_fetch_add_explicit(&buf->nranges, 1, memory_order_relaxed);
+	pthread_mutex_unlock(&buf->lock);
 }
+
+void client_buf_forget(struct client_range *range)
+{
+	struct nfsrdma_buf *buf = range->buf;
+
+	pthread_mutex_lock(&buf->lock);
+	if (!atomic_load_explicit(&range->gone, memory_order_relaxed))
+		range_unlink(buf, range);
+	pthread_mutex_unlock(&buf->lock);
+}
+
+void client_buf_resize(struct client_range *range, size_t buf_off, uint32_t len)
+{
+	pthread_mutex_lock(&range->buf->lock);
+	range->buf_off = buf_off;
+	range->len = len;
+	pthread_mutex_unlock(&range->buf->lock);
+}
+
+/* ---- staging ------------------------------------------------------------------------------ */
 
 int client_staging_get(struct nfsrdma *mount, size_t len, int flags, struct nfsrdma_buf **bufp)
 {

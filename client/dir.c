@@ -174,7 +174,7 @@ static int page_refused(struct nfsrdma_dir *dir, int err)
 	}
 	if (dir->mount->nfs_status == 10005 && dir->page_count < PAGE_MAX) /* TOOSMALL */
 		return dir_room(dir, dir->page_count * 2);
-	if (dir->mount->nfs_status == 10003 && dir->cookie) /* BAD_COOKIE */
+	if (dir->mount->nfs_status == 10003) /* BAD_COOKIE */
 		return dir_restart(dir);
 	return err;
 }

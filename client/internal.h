@@ -340,8 +340,9 @@ size_t client_export_match(const char *export, size_t len, const char *path);
 /*
  * hold says who may still have the memory touched: the top bit is the user's (or the chunk's, of a
  * staging buffer) until put, the rest counts I/O in flight and, of staging, remembered ranges.  The
- * lease goes back when it reaches 0. cell[] counts how often each part of the buffer was handed to
- * I/O; a remembered unstable write whose cells have moved on is no longer in the buffer.
+ * lease goes back when it reaches 0.  ranges are the remembered unstable writes whose bytes are
+ * here; I/O that uses the same bytes again marks them gone.  Buffers may serve mounts in several
+ * threads, so that list has a lock.
  */
 #define CLIENT_BUF_OWNED 0x80000000u
 #define CLIENT_BUF_CELLS 256
@@ -354,17 +355,21 @@ struct nfsrdma_buf {
 	int flags;
 	bool staging; /* the library's own: reused, never freed */
 	_Atomic uint32_t hold;
-	_Atomic uint32_t refs; /* of this struct */
-	unsigned cell_shift;
-	_Atomic uint32_t cell[CLIENT_BUF_CELLS];
+	_Atomic uint32_t refs;	  /* of this struct */
+	pthread_mutex_t lock;	  /* ranges, and what they say of this buffer; innermost */
+	struct util_list ranges;  /* client_range by buf_node */
+	_Atomic unsigned nranges; /* so that nobody locks for nothing */
 };
 
 /* I/O begins; false when the buffer was handed back. */
 bool client_buf_hold(struct nfsrdma_buf *buf);
 void client_buf_release(struct nfsrdma_buf *buf);
-/* I/O is about to use [off, off+len). */
+/* I/O is about to use [off, off+len): what was remembered there is gone. */
 void client_buf_touch(struct nfsrdma_buf *buf, size_t off, size_t len);
-uint32_t client_buf_stamp(const struct nfsrdma_buf *buf, size_t off, size_t len);
+void client_buf_remember(struct client_range *range);
+void client_buf_forget(struct client_range *range);
+/* The range is now len bytes at buf_off. */
+void client_buf_resize(struct client_range *range, size_t buf_off, uint32_t len);
 void client_buf_ref(struct nfsrdma_buf *buf);
 void client_buf_unref(struct nfsrdma_buf *buf);
 /* End the owner's hold. */
@@ -453,8 +458,9 @@ void client_pools_free(struct nfsrdma *mount);
 
 /* ---- unstable.c, commit.c --------------------------------------------------------------- */
 
-#define CLIENT_MAX_RANGES 1024 /* remembered with their buffers, per file; COMMIT starts at half   \
-				*/
+#define CLIENT_MAX_RANGES                                                                          \
+	1024 /* remembered with their buffers, per file; COMMIT starts at half                     \
+	      */
 #define CLIENT_MAX_LOST 8
 
 struct client_lost { /* written, unstable, and not in any buffer any more */
@@ -529,11 +535,12 @@ struct client_range {
 	struct util_list node;
 	uint64_t off;
 	uint32_t len;
-	bool staging; /* buf is the library's */
+	uint8_t verf[8];
 	struct nfsrdma_buf *buf;
 	size_t buf_off;
-	uint32_t stamp;
-	uint8_t verf[8];
+	bool staging;	   /* buf is the library's, and held */
+	_Atomic bool gone; /* the buffer went on to other things */
+	struct util_list buf_node;
 };
 
 /* Through any file of the mount with this handle, the file was cut to size. */

@@ -7,12 +7,13 @@
  * recent answers for that, but a restarted one has forgotten them.  So when a call was sent more
  * than once:
  *
- *   EEXIST from MKDIR or MKNOD     means we made it, if what is there is of the kind we asked for
+ *   EEXIST from MKDIR, MKNOD or a  means we made it, if what is there is of the kind we asked for
+ *   GUARDED CREATE
  *   ENOENT from REMOVE or RMDIR    means we removed it
  *   ENOENT from RENAME             means we renamed it, if the new name is there
  *
- * CREATE needs no such rule: UNCHECKED may run twice, and EXCLUSIVE carries a verifier that makes a
- * second run succeed.
+ * The other ways to CREATE need no such rule: UNCHECKED may run twice, and EXCLUSIVE carries a
+ * verifier that makes a second run succeed.
  */
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -41,6 +42,17 @@ static int get_made(struct client_proc *p, const struct wire_fh *dir, const char
 	return err;
 }
 
+/* Did a replayed call fail because its first run had succeeded?  Then name is there, of this type.
+ */
+static bool made_before(struct client_proc *p, int err, const struct wire_fh *dir, const char *name,
+			uint32_t type)
+{
+	struct client_node node;
+
+	return err == -EEXIST && p->op.replayed && !client_lookup(p->op.mount, dir, name, &node) &&
+	       !client_node_attr(p->op.mount, &node) && node.attr.attr.type == type;
+}
+
 int client_create(struct nfsrdma *mount, const struct wire_fh *dir, const char *name,
 		  enum client_create_mode how, const struct wire_sattr *set,
 		  struct client_node *node)
@@ -62,18 +74,9 @@ int client_create(struct nfsrdma *mount, const struct wire_fh *dir, const char *
 		wire_put_sattr(&p.args, set);
 	}
 	err = client_proc_run(&p);
+	if (how == CLIENT_GUARDED && made_before(&p, err, dir, name, CLIENT_REG))
+		return client_lookup(mount, dir, name, node);
 	return err ? err : get_made(&p, dir, name, node);
-}
-
-/* Did a replayed call fail because its first run had succeeded?  Then name is there, of this type.
- */
-static bool made_before(struct client_proc *p, int err, const struct wire_fh *dir, const char *name,
-			uint32_t type)
-{
-	struct client_node node;
-
-	return err == -EEXIST && p->op.replayed && !client_lookup(p->op.mount, dir, name, &node) &&
-	       !client_node_attr(p->op.mount, &node) && node.attr.attr.type == type;
 }
 
 static int make_dir(struct nfsrdma *mount, const struct wire_fh *dir, const char *name, mode_t mode)

@@ -332,7 +332,7 @@ static int option_bad_value(const struct option *opt, const char *value, struct 
 static int option_word(struct client_options *o, const struct option *opt, const char *value,
 		       struct util_err *err)
 {
-	const char *names[16] = { NULL };
+	const char *names[16] = {NULL};
 	char near[96], why[256];
 	size_t n = 0, used = 0;
 

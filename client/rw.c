@@ -56,6 +56,8 @@ static int rw_check_buf(const struct rw *rw, const struct nfsrdma_iov *iov)
 static int rw_check_iov(struct rw *rw)
 {
 	rw->len = 0;
+	if (rw->file->mount->closing) /* buffers may be gone already */
+		return client_fail(-ESHUTDOWN, rw_doing(rw), rw->file->path, NULL, 0);
 	if (rw->iovcnt < 0 || rw->iovcnt > IOV_MAX)
 		return rw_fail(rw, -EINVAL, "too many pieces");
 	for (int i = 0; i < rw->iovcnt; i++) {
@@ -75,8 +77,6 @@ static int rw_check(struct rw *rw)
 	struct nfsrdma_file *file = rw->file;
 	bool read = rw->kind == CLIENT_IO_READ;
 
-	if (file->mount->closing)
-		return client_fail(-ESHUTDOWN, rw_doing(rw), file->path, NULL, 0);
 	if (read ? !file->readable : !file->writable)
 		return rw_fail(rw, -EBADF, read ? "not open for reading" : "not open for writing");
 	if (rw->len > SSIZE_MAX)

@@ -10,8 +10,8 @@
  *           done is to say so.  Merged when they touch; past CLIENT_MAX_LOST they grow into each
  * other, which makes the message vaguer and nothing less safe.
  *
- * A user's buffer "went on" when he put it or handed the same part to another request: cells count
- * that (buf.c).  What he scribbles without telling cannot be seen; nfsrdma.h forbids it.
+ * A user's buffer "went on" when he put it or handed the same bytes of it to another request (buf.c
+ * marks the range gone).  What he scribbles without telling cannot be seen; nfsrdma.h forbids it.
  *
  * Newer writes void older ranges of the same bytes, or a rewrite would bring back the past.  Held
  * ranges are therefore disjoint, and low/high spare sequential writers the search.
@@ -39,7 +39,7 @@ bool client_range_intact(const struct client_range *range)
 	if (range->staging)
 		return true;
 	return (atomic_load_explicit(&range->buf->hold, memory_order_acquire) & CLIENT_BUF_OWNED) &&
-	       client_buf_stamp(range->buf, range->buf_off, range->len) == range->stamp;
+	       !atomic_load_explicit(&range->gone, memory_order_relaxed);
 }
 
 void client_lost_add(struct client_unstable *u, const uint8_t verf[8], uint64_t start, uint64_t end)
@@ -88,6 +88,7 @@ void client_range_drop(struct nfsrdma_file *file, struct client_unstable *u,
 		mount->dirty -= range->len;
 		client_buf_release(range->buf);
 	} else {
+		client_buf_forget(range);
 		client_buf_unref(range->buf);
 	}
 	util_list_push(&mount->free_ranges, &range->node);
@@ -145,107 +146,113 @@ void client_unstable_move(struct client_unstable *to, struct client_unstable *fr
 
 /* ---- adding ------------------------------------------------------------------------------- */
 
-static struct client_range *range_new(struct nfsrdma_file *file, struct client_unstable *u,
-				      struct nfsrdma_buf *buf, bool staging)
+/* Another range like what; false: no memory, or too many. */
+static bool range_add(struct nfsrdma_file *file, struct client_unstable *u,
+		      const struct client_range *what)
 {
+	struct nfsrdma *mount = file->mount;
 	struct client_range *range;
 
-	range = client_pool_take(file->mount, &file->mount->free_ranges, sizeof(*range));
+	range = client_pool_take(mount, &mount->free_ranges, sizeof(*range));
 	if (!range)
-		return NULL;
-	if (staging && !client_buf_hold(buf)) {
-		util_list_push(&file->mount->free_ranges, &range->node);
-		return NULL;
+		return false;
+	*range = *what;
+	util_list_init(&range->node);
+	util_list_init(&range->buf_node);
+	if (range->staging && !client_buf_hold(range->buf)) {
+		util_list_push(&mount->free_ranges, &range->node);
+		return false;
 	}
-	if (!staging)
-		client_buf_ref(buf);
-	range->buf = buf;
-	range->staging = staging;
+	if (range->staging) {
+		mount->dirty += range->len;
+	} else {
+		client_buf_ref(range->buf);
+		client_buf_remember(range);
+	}
 	util_list_add(&u->held, &range->node);
 	u->nheld++;
-	return range;
-}
-
-/* The bytes of [off, off+len) lie in buf from buf_off on. */
-static void unstable_add(struct nfsrdma_file *file, const struct client_range *what)
-{
-	struct client_unstable *u = &file->now;
-	struct client_range *range = NULL;
-
-	if (u->nheld < CLIENT_MAX_RANGES)
-		range = range_new(file, u, what->buf, what->staging);
-	if (!range) {
-		client_lost_add(u, what->verf, what->off, what->off + what->len);
-		return;
-	}
-	range->off = what->off;
-	range->len = what->len;
-	range->buf_off = what->buf_off;
-	range->stamp = client_buf_stamp(what->buf, what->buf_off, what->len);
-	memcpy(range->verf, what->verf, sizeof(range->verf));
-	if (range->staging)
-		file->mount->dirty += range->len;
 	u->low = range->off < u->low ? range->off : u->low;
 	u->high = range->off + range->len > u->high ? range->off + range->len : u->high;
+	return true;
 }
 
-/* Cut [start, end) out of one range. */
+static void unstable_add(struct nfsrdma_file *file, struct client_unstable *u,
+			 const struct client_range *what)
+{
+	if (u->nheld >= CLIENT_MAX_RANGES || !range_add(file, u, what))
+		client_lost_add(u, what->verf, what->off, what->off + what->len);
+}
+
+/* Keep [from, to) of the range, which is not all of it. */
+static void range_trim(struct nfsrdma_file *file, struct client_range *range, uint64_t from,
+		       uint64_t to)
+{
+	size_t skip = (size_t)(from - range->off);
+	uint32_t len = (uint32_t)(to - from);
+
+	if (range->staging) {
+		file->mount->dirty -= range->len - len;
+		range->buf_off += skip;
+		range->len = len;
+	} else {
+		client_buf_resize(range, range->buf_off + skip, len);
+	}
+	range->off = from;
+}
+
+/* Cut [start, end) out of one range that has some of it. */
 static void range_cut(struct nfsrdma_file *file, struct client_unstable *u,
 		      struct client_range *range, uint64_t start, uint64_t end)
 {
 	uint64_t range_end = range->off + range->len;
-	uint32_t cut;
 
 	if (start <= range->off && end >= range_end) {
 		client_range_drop(file, u, range);
-		return;
-	}
-	if (start > range->off && end < range_end) {
-		/* a hole in the middle: the tail becomes a range of its own */
-		struct client_range *tail = range_new(file, u, range->buf, range->staging);
-
-		cut = (uint32_t)(end - range->off);
-		if (tail) {
-			tail->off = end;
-			tail->len = range->len - cut;
-			tail->buf_off = range->buf_off + cut;
-			tail->stamp = client_buf_stamp(tail->buf, tail->buf_off, tail->len);
-			memcpy(tail->verf, range->verf, sizeof(tail->verf));
-			if (tail->staging)
-				file->mount->dirty += tail->len;
-		} else {
-			client_lost_add(u, range->verf, end, range_end);
-		}
-		end = range_end;
-	}
-	if (start > range->off) {
-		cut = (uint32_t)(range_end - start);
+	} else if (start <= range->off) {
+		range_trim(file, range, end, range_end);
 	} else {
-		cut = (uint32_t)(end - range->off);
-		range->off += cut;
-		range->buf_off += cut;
+		struct client_range tail = *range;
+
+		range_trim(file, range, range->off, start);
+		if (end >= range_end)
+			return;
+		/* a hole in the middle: what is behind it becomes a range of its own */
+		tail.buf_off += (size_t)(end - tail.off);
+		tail.len = (uint32_t)(range_end - end);
+		tail.off = end;
+		unstable_add(file, u, &tail);
 	}
-	range->len -= cut;
-	if (range->staging)
-		file->mount->dirty -= cut;
-	else
-		range->stamp = client_buf_stamp(range->buf, range->buf_off, range->len);
+}
+
+/* Cut [start, end) off the lost; out of the middle of one it cannot be cut. */
+static void lost_cut(struct client_unstable *u, uint64_t start, uint64_t end)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < u->nlost; i++) {
+		struct client_lost lost = u->lost[i];
+
+		if (start <= lost.start && end > lost.start)
+			lost.start = end;
+		else if (start < lost.end && end >= lost.end)
+			lost.end = start;
+		if (lost.start < lost.end)
+			u->lost[kept++] = lost;
+	}
+	u->nlost = kept;
 }
 
 void client_unstable_overwrite(struct nfsrdma_file *file, struct client_unstable *u, uint64_t start,
 			       uint64_t end)
 {
+	lost_cut(u, start, end);
 	if (start >= u->high || end <= u->low)
 		return;
 	UTIL_LIST_FOR_EACH_SAFE (node, &u->held) {
 		struct client_range *range = UTIL_LIST_ENTRY(node, struct client_range, node);
 
-		if (start >= range->off + range->len || end <= range->off)
-			continue;
-		if (client_range_intact(range))
+		if (start < range->off + range->len && end > range->off)
 			range_cut(file, u, range, start, end);
-		else
-			range_lose(file, u, range);
 	}
 }
 
@@ -281,7 +288,7 @@ static void unstable_remember(struct client_chunk *chunk, uint32_t count)
 		what.staging = true;
 		what.buf = chunk->staging;
 		what.buf_off = chunk->got;
-		unstable_add(file, &what);
+		unstable_add(file, &file->now, &what);
 		return;
 	}
 	for (int i = 0; i < io->iovcnt && count; i++) {
@@ -294,7 +301,7 @@ static void unstable_remember(struct client_chunk *chunk, uint32_t count)
 		what.len = iov->len - pos < count ? (uint32_t)(iov->len - pos) : count;
 		what.buf = iov->buf;
 		what.buf_off = iov->buf_off + pos;
-		unstable_add(file, &what);
+		unstable_add(file, &file->now, &what);
 		what.off += what.len;
 		count -= what.len;
 		pos = 0;
