@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 CRITERION_TESTS += %D%/test_client
 %C%_test_client_SOURCES = %D%/fake_nfs.h %D%/fake_nfs.c %D%/fake_tree.h %D%/fake_tree.c \
-	%D%/fake_proc.h %D%/fake_proc.c %D%/test_mount.c %D%/test_io.c
+	%D%/fake_proc.h %D%/fake_proc.c %D%/test_options.c %D%/test_url.c %D%/test_mount.c \
+	%D%/test_path.c %D%/test_name.c %D%/test_io.c %D%/test_dir.c %D%/test_async.c %D%/test_unstable.c
 %C%_test_client_CFLAGS = $(TEST_CFLAGS)
 %C%_test_client_LDADD = $(TEST_LIBS)
