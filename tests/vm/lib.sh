@@ -81,7 +81,7 @@ vm_complain() {
 
 vm_start() {
 	vm_boot "$@"
-	vm_until "$1" 60 ready && return 0
+	vm_until "$1" 150 ready && return 0
 	vm_complain "$1" "did not get ready"
 	return 1
 }

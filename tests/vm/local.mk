@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the guests run beside the tools, and the scripts that run guests.
-check_PROGRAMS += %D%/fabric_check
+check_PROGRAMS += %D%/fabric_check %D%/peer_check
 %C%_fabric_check_SOURCES = %D%/fabric_check.c
 %C%_fabric_check_LDADD = $(NFSRDMA_LAYERS) $(NFSRDMA_LIBS)
+%C%_peer_check_SOURCES = %D%/peer_check.c
+%C%_peer_check_LDADD = $(NFSRDMA_LAYERS) $(NFSRDMA_LIBS)
 EXTRA_DIST += %D%/common.sh %D%/guest %D%/image.sh %D%/kernel.sh %D%/lib.sh %D%/run.sh \
 	%D%/scenarios %D%/uml.config
 

@@ -48,6 +48,13 @@ guest_mount() {
 	mount.nfs "$1:/export" "$2" -o "vers=3,proto=rdma,port=20049,nolock,mountproto=tcp${3:+,$3}"
 }
 
+# guest_many DIR COUNT: a folder of that many empty files named 0, 1, ...
+guest_many() {
+	mkdir -p "$1" && cd "$1" || guest_die "no $1"
+	for ((i = 0; i < $2; i++)); do : >"$i"; done
+	cd / || return
+}
+
 # Say that the guest is ready, then stay until told to stop.
 guest_serve() {
 	: >/ctl/ready

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # verbs-fabric - the verbs fabric alone, both roles, on the kernel's rxe and siw.
-# limit: 120
+# limit: 300
 . "$(dirname "$0")/../lib.sh"
 
-vm_run guest 90 <<'JOB'
+vm_run guest 250 <<'JOB'
 guest_dummy dum0 10.91.0.1
 guest_dummy dum1 10.92.0.1
 guest_rdma rxe dum0
@@ -12,7 +12,7 @@ rdma link
 check() { # device address [iwarp]
 	local device=$1
 	shift
-	timeout 40 /build/tests/vm/fabric_check "$@" >"/ctl/$device.tap" 2>"/ctl/$device.err"
+	timeout 110 /build/tests/vm/fabric_check "$@" >"/ctl/$device.tap" 2>"/ctl/$device.err"
 	echo $? >"/ctl/$device.status"
 }
 check rxe 10.91.0.1
