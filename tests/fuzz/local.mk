@@ -11,7 +11,7 @@ CRITERION_TESTS += %D%/test_fuzz
 %C%_test_fuzz_SOURCES = %D%/test_fuzz.c $(fuzz_shared) \
 	%D%/fuzz_wire_rpc_call.c %D%/fuzz_wire_rpc_reply.c %D%/fuzz_wire_read.c %D%/fuzz_wire_write.c \
 	%D%/fuzz_wire_link.c %D%/fuzz_wire_readdir.c %D%/fuzz_wire_mount.c %D%/fuzz_wire_rpcbind.c \
-	%D%/fuzz_wire_generated.c
+	%D%/fuzz_wire_generated.c %D%/fuzz_rpcrdma_header.c %D%/fuzz_rpcrdma_private.c
 %C%_test_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"$(abs_top_srcdir)/%D%/corpus"'
 %C%_test_fuzz_CFLAGS = $(TEST_CFLAGS)
 %C%_test_fuzz_LDADD = $(TEST_LIBS)
@@ -63,4 +63,14 @@ noinst_PROGRAMS += %D%/fuzz_wire_generated
 %C%_fuzz_wire_generated_CFLAGS = $(fuzz_cflags)
 %C%_fuzz_wire_generated_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_wire_generated_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_rpcrdma_header
+%C%_fuzz_rpcrdma_header_SOURCES = %D%/fuzz_rpcrdma_header.c
+%C%_fuzz_rpcrdma_header_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_rpcrdma_header_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_rpcrdma_header_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_rpcrdma_private
+%C%_fuzz_rpcrdma_private_SOURCES = %D%/fuzz_rpcrdma_private.c
+%C%_fuzz_rpcrdma_private_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_rpcrdma_private_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_rpcrdma_private_LDADD = $(fuzz_libs)
 endif

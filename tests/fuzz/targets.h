@@ -15,7 +15,9 @@
 	X(wire_readdir) \
 	X(wire_mount) \
 	X(wire_rpcbind) \
-	X(wire_generated)
+	X(wire_generated) \
+	X(rpcrdma_header) \
+	X(rpcrdma_private)
 /* clang-format on */
 
 #endif
