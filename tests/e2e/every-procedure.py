@@ -250,4 +250,5 @@ def main():
     print("all 22 procedures answered")
 
 
-main()
+if __name__ == "__main__":
+    main()
