@@ -185,7 +185,7 @@ struct mr_pool {
 	struct mr_budget budget;
 	size_t max_lease;
 	struct iommu_geometry geometry;
-	enum mr_backing best;
+	enum mr_backing best, likely; /* wished for; what the machine has */
 	int node;
 	bool poison;
 	_Atomic uint64_t poison_hits;

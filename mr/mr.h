@@ -23,37 +23,37 @@
 /* ---- provider --------------------------------------------------------------------------- */
 
 enum mr_access {
-	MR_ACCESS_LOCAL_WRITE = 1,   /* the device writes here for local receives */
-	MR_ACCESS_REMOTE_READ = 2,   /* the peer may RDMA Read */
-	MR_ACCESS_REMOTE_WRITE = 4,  /* the peer may RDMA Write */
-	MR_ACCESS_READ_SINK = 8,     /* target of our own RDMA Reads; iWARP needs remote write for it */
-	MR_ACCESS_WINDOW_BIND = 16,  /* windows may be bound over it */
+	MR_ACCESS_LOCAL_WRITE = 1,  /* the device writes here for local receives */
+	MR_ACCESS_REMOTE_READ = 2,  /* the peer may RDMA Read */
+	MR_ACCESS_REMOTE_WRITE = 4, /* the peer may RDMA Write */
+	MR_ACCESS_READ_SINK = 8, /* target of our own RDMA Reads; iWARP needs remote write for it */
+	MR_ACCESS_WINDOW_BIND = 16, /* windows may be bound over it */
 };
 
 struct mr_provider;
 
 /* One registration.  Owned by whoever registered; the provider fills it. */
 struct mr_registration {
-	void *addr;             /* process address */
+	void *addr; /* process address */
 	size_t len;
-	uint64_t iova;          /* region address: what peers and SGEs name for addr */
+	uint64_t iova; /* region address: what peers and SGEs name for addr */
 	uint32_t lkey, rkey;
-	unsigned access;        /* enum mr_access bits, as asked for */
+	unsigned access; /* enum mr_access bits, as asked for */
 	/* What this registration costs, as the provider knows it: the ledger's source.
 	 * pages_charged = growth of VmPin / 4 KiB; locked_pages = growth of VmLck (mlock
 	 * fallback); iova_maps = 1 where a device mapping was made. */
 	uint64_t pages_charged, locked_pages;
 	unsigned iova_maps;
-	void *priv;             /* the provider's */
+	void *priv; /* the provider's */
 };
 
 struct mr_window {
-	uint32_t rkey;          /* current key; changes with every bind */
+	uint32_t rkey; /* current key; changes with every bind */
 	void *priv;
 };
 
 struct mr_provider_ops {
-	const char *name;       /* "iwarp", "verbs", "plain", "fake" */
+	const char *name; /* "iwarp", "verbs", "plain", "fake" */
 	/*
 	 * Register [addr, addr+len) with access bits.  Synchronous.  *reg is set only on success.
 	 * page_size is the backing of the memory (4096, 2 MiB, 1 GiB): congruence of the region
@@ -72,11 +72,11 @@ struct mr_provider_ops {
 
 struct mr_provider {
 	const struct mr_provider_ops *ops;
-	size_t max_region;       /* longest registration in bytes */
+	size_t max_region; /* longest registration in bytes */
 	uint32_t max_regions;
-	uint32_t max_windows;    /* 0: none */
-	bool registers;          /* false for plain: keys mean nothing, nothing is pinned */
-	int numa_node;           /* the device's, -1 unknown */
+	uint32_t max_windows; /* 0: none */
+	bool registers;	      /* false for plain: keys mean nothing, nothing is pinned */
+	int numa_node;	      /* the device's, -1 unknown */
 	char device[64];
 };
 
@@ -86,21 +86,22 @@ void mr_provider_plain_init(struct mr_provider *p);
 /* ---- ledger ----------------------------------------------------------------------------- */
 
 /* Names are those of the JSON documents.  All monotonic but the *_now ones. */
-#define MR_LEDGER_FIELDS(X)                                                              \
-	X(registrations) X(deregistrations) X(pages_charged) X(pages_released)            \
-	X(iova_maps) X(iova_unmaps) X(iova_reuses) X(windows_bound)                       \
-	X(invalidations_local) X(invalidations_remote) X(invalidation_batches)            \
-	X(limit_refusals) X(leases_taken) X(leases_given) X(leases_quarantined)           \
-	X(slabs_created) X(slabs_destroyed)                                               \
-	X(bytes_registered_now) X(pages_charged_now) X(locked_pages_now)                  \
-	X(leases_now) X(quarantined_now)
+#define MR_LEDGER_FIELDS(X)                                                                        \
+	X(registrations)                                                                           \
+	X(deregistrations) X(pages_charged) X(pages_released) X(iova_maps) X(iova_unmaps)          \
+		X(iova_reuses) X(windows_bound) X(invalidations_local) X(invalidations_remote)     \
+			X(invalidation_batches) X(limit_refusals) X(leases_taken) X(leases_given)  \
+				X(leases_quarantined) X(slabs_created) X(slabs_destroyed)          \
+					X(bytes_registered_now) X(pages_charged_now)               \
+						X(locked_pages_now) X(leases_now)                  \
+							X(quarantined_now)
 
 struct mr_ledger {
 #define MR_LEDGER_DECLARE(name) _Atomic uint64_t name;
 	MR_LEDGER_FIELDS(MR_LEDGER_DECLARE)
 #undef MR_LEDGER_DECLARE
 	struct mr_ledger *parent; /* the process's; NULL at the top.  Every change goes to both. */
-	pthread_mutex_t lock;     /* protects sources; a leaf */
+	pthread_mutex_t lock;	  /* protects sources; a leaf */
 	struct util_list sources; /* pools whose lease counters are kept per thread until read */
 };
 
@@ -124,25 +125,25 @@ void mr_ledger_invalidated_batch(struct mr_ledger *ledger, unsigned n);
 
 /* What a lease is for; each kind has its own slabs, so that a slab's key grants one right. */
 enum mr_kind {
-	MR_KIND_READ,    /* NFS READ target, reply chunks: the peer writes */
-	MR_KIND_WRITE,   /* NFS WRITE source, long calls: the peer reads */
-	MR_KIND_BOTH,    /* only where the caller asked for a buffer that serves both */
-	MR_KIND_SINK,    /* responder: target of our RDMA Reads */
-	MR_KIND_SOURCE,  /* responder: source of our RDMA Writes (no remote right) */
+	MR_KIND_READ,	/* NFS READ target, reply chunks: the peer writes */
+	MR_KIND_WRITE,	/* NFS WRITE source, long calls: the peer reads */
+	MR_KIND_BOTH,	/* only where the caller asked for a buffer that serves both */
+	MR_KIND_SINK,	/* responder: target of our RDMA Reads */
+	MR_KIND_SOURCE, /* responder: source of our RDMA Writes (no remote right) */
 	MR_KIND_COUNT,
 };
 
 enum mr_hugepages { MR_HUGE_AUTO, MR_HUGE_2M, MR_HUGE_1G, MR_HUGE_OFF };
 
 struct mr_pool_params {
-	uint64_t max_pinned;     /* budget in bytes, 0: from the memlock limit and the machine */
-	uint64_t slab_size;      /* 0: policy */
+	uint64_t max_pinned; /* budget in bytes, 0: from the memlock limit and the machine */
+	uint64_t slab_size;  /* 0: policy */
 	enum mr_hugepages hugepages;
-	int numa_node;           /* -1: the provider's device */
+	int numa_node;			 /* -1: the provider's device */
 	struct mr_ledger *ledger_parent; /* may be NULL */
 	const struct util_log *log;
-	bool poison;             /* fill given leases, check them when taken (tests, verify);
-				  * what was touched in between is logged as an error and counted */
+	bool poison; /* fill given leases, check them when taken (tests, verify);
+		      * what was touched in between is logged as an error and counted */
 };
 
 struct mr_pool;
@@ -155,11 +156,11 @@ struct mr_pool;
 struct mr_lease {
 	void *addr;
 	size_t len, size;
-	uint64_t iova;           /* region address of addr */
+	uint64_t iova; /* region address of addr */
 	uint32_t lkey, rkey;
 	enum mr_kind kind;
 	struct mr_pool *pool;
-	void *priv;              /* the pool's */
+	void *priv; /* the pool's */
 };
 
 /* provider outlives the pool.  Nothing is registered yet.  -ENOMEM, -EINVAL. */

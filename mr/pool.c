@@ -61,6 +61,18 @@ static enum mr_backing mr_pool_backing(const struct mr_pool *pool, enum mr_hugep
 	return pool->geometry.page_size > MR_PAGE ? MR_BACKING_2M : MR_BACKING_4K;
 }
 
+/* Before there is a slab to look at. */
+static enum mr_backing mr_pool_likely(const struct mr_pool *pool, const struct iommu_facts *facts)
+{
+	if (pool->best == MR_BACKING_1G && facts->huge_1g_free)
+		return MR_BACKING_1G;
+	if (pool->best >= MR_BACKING_2M && facts->huge_2m_free)
+		return MR_BACKING_2M;
+	if (pool->best >= MR_BACKING_THP && facts->thp[0] && strcmp(facts->thp, "never"))
+		return MR_BACKING_THP;
+	return MR_BACKING_4K;
+}
+
 /* Machine, device and wishes to a geometry. */
 static void mr_pool_shape(struct mr_pool *pool, const struct mr_pool_params *params)
 {
@@ -80,6 +92,7 @@ static void mr_pool_shape(struct mr_pool *pool, const struct mr_pool_params *par
 	iommu_policy_geometry(&pool->geometry, &facts, &device, params->max_pinned);
 	pool->node = pool->geometry.node;
 	pool->best = mr_pool_backing(pool, params->hugepages);
+	pool->likely = mr_pool_likely(pool, &facts);
 	if (params->slab_size)
 		pool->geometry.slab_size = params->slab_size;
 	page = params->hugepages == MR_HUGE_AUTO ? MR_PAGE : mr_backing_page(pool->best);
@@ -198,14 +211,13 @@ uint64_t mr_pool_poison_hits(const struct mr_pool *pool)
 	return atomic_load_explicit(&pool->poison_hits, memory_order_relaxed);
 }
 
-/* The best backing that slabs really got; before the first one, the one wished for. */
+/* The best backing that slabs really got; before the first one, what it is likely to be. */
 static enum mr_backing mr_pool_backing_now(struct mr_pool *pool)
 {
-	enum mr_backing best = pool->best;
+	enum mr_backing best = MR_BACKING_4K;
 
 	if (util_list_empty(&pool->slabs))
-		return best;
-	best = MR_BACKING_4K;
+		return pool->likely;
 	UTIL_LIST_FOR_EACH (node, &pool->slabs) {
 		struct mr_slab *slab = UTIL_LIST_ENTRY(node, struct mr_slab, node);
 
