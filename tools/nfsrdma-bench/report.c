@@ -72,6 +72,7 @@ void report_round(FILE *out, const struct bench_options *opts, unsigned children
 	fprintf(out, "\tEach %s writes a %llu kByte file in %llu kByte records\n",
 		report_child(opts), (unsigned long long)(opts->file_size / REPORT_KB),
 		(unsigned long long)(opts->record / REPORT_KB));
+	fflush(out);
 }
 
 void report_test(FILE *out, const struct bench_options *opts, const struct bench_result *r)

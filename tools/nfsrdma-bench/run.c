@@ -44,6 +44,7 @@ static void run_signal(struct run_round *round)
 		return;
 	if (run->interrupted) {
 		bench_server_stop(run->server);
+		fflush(run->out);
 		_exit(RUN_INTERRUPTED);
 	}
 	run->interrupted = true;

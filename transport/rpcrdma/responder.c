@@ -135,8 +135,14 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 	return a_ns < b_ns ? a_ns : b_ns;
 }
 
-static uint64_t scq_deadline(const struct rpcrdma_scq *scq)
+/*
+ * Asked last before the worker sleeps.  Replies are posted from other places than scq_run() too (a
+ * file operation that ended), and a fabric may take completions in while it posts: its descriptor
+ * stays silent about those, so the queue is armed once more here.
+ */
+static uint64_t scq_deadline(struct rpcrdma_scq *scq)
 {
+	scq->more = scq->more || scq->ops->cq_arm(scq->cq) != 0;
 	if (scq->more)
 		return 1; /* long ago: now */
 	return earlier(scq->ops->cq_deadline(scq->cq),
@@ -145,7 +151,7 @@ static uint64_t scq_deadline(const struct rpcrdma_scq *scq)
 
 static uint64_t worker_deadline(void *arg)
 {
-	const struct rpcrdma_worker *rw = arg;
+	struct rpcrdma_worker *rw = arg;
 	uint64_t at_ns = 0;
 
 	UTIL_LIST_FOR_EACH (node, &rw->scqs)

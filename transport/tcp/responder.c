@@ -308,12 +308,7 @@ static void conn_ready(void *arg, uint32_t events)
 	int more = 1;
 	int err = 0;
 
-	/* Dead in both directions: told again and again until the descriptor is closed. */
-	if (events & (EPOLLERR | EPOLLHUP)) {
-		conn_close(conn, "the peer reset it");
-		return;
-	}
-	if (events & EPOLLOUT) {
+	if (events & (EPOLLOUT | EPOLLERR)) {
 		conn->blocked = false;
 		err = conn_flush(conn);
 	}
