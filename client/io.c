@@ -23,7 +23,7 @@
 
 #include "client/internal.h"
 
-#define STAGING_WINDOW (16u << 20) /* bytes of staging one request keeps in flight */
+#define STAGING_WINDOW (8u << 20) /* bytes of staging one request keeps in flight */
 #define POOL_SLAB_OBJECTS 32
 
 /* ---- free lists -------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@ noinst_LTLIBRARIES += %D%/libclient.la
 
 include_HEADERS += %D%/nfsrdma.h
 pkgconfig_DATA = %D%/nfsrdma.pc
-EXTRA_DIST += %D%/libnfsrdma.map
+EXTRA_DIST += %D%/libnfsrdma.map examples/read.c
 
 # All the layers, for programs that may look below the public header (never together with the .so)
 NFSRDMA_LAYERS = client/libclient.la transport/libtransport.la mr/libmr.la iommu-aware/libiommu.la \

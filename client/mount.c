@@ -19,7 +19,7 @@
 #include "client/internal.h"
 
 #define DEFAULT_SLOTS 128
-#define DIRTY_MAX (32u << 20)
+#define DIRTY_MAX (16u << 20)
 
 static void log_line(void *arg, enum util_log_level level, const char *line)
 {

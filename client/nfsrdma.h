@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,7 +58,7 @@ struct nfsrdma_options {
 /* The mount's root is the export itself; the rest of the target's path need not exist, is not looked at, and is
  * found in nfsrdma_info.root_path.  For programs whose argument names a file: one mount, then that path. */
 #define NFSRDMA_AT_EXPORT 1u
-#define NFSRDMA_OPTIONS_INIT { .size = sizeof(struct nfsrdma_options) }
+#define NFSRDMA_OPTIONS_INIT { sizeof(struct nfsrdma_options), NULL, NULL, NULL, NULL, NFSRDMA_LOG_ERROR, 0 }
 
 /* ---- context and mount ------------------------------------------------------------------ */
 

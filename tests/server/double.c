@@ -122,11 +122,11 @@ int transport_worker_watch(struct transport_worker *worker, int fd, void (*ready
 	return 0;
 }
 
-void transport_worker_before_sleep(struct transport_worker *worker, void (*fn)(void *arg),
-				   void *arg)
+int transport_worker_before_sleep(struct transport_worker *worker, void (*fn)(void *arg), void *arg)
 {
 	worker->before = fn;
 	worker->before_arg = arg;
+	return 0;
 }
 
 void transport_worker_again(struct transport_worker *worker)
@@ -206,7 +206,8 @@ struct fixture *fixture_open(unsigned flags, const char *dir)
 		"%s", err.what);
 	if (flags & FIXTURE_WALK)
 		f->srv->exports.list[0].kernel_handles = false;
-	cr_assert_eq(server_init(f->srv, 400, &err), 0, "%s", err.what);
+	cr_assert_eq(server_init(f->srv, flags & FIXTURE_FEW_FDS ? 100 : 400, &err), 0, "%s",
+		     err.what);
 	f->worker = calloc(1, sizeof(*f->worker));
 	f->worker->fd = -1;
 	cr_assert_eq(server_worker_start(f->srv, f->worker), 0);
@@ -270,6 +271,7 @@ static struct request *request_make(struct fixture *f, uint32_t proc)
 	memcpy(req->call.cred.groups, f->groups, sizeof(f->groups));
 	req->data = (void *)f->bulk;
 	req->data_len = f->bulk_len;
+	req->data_args_pos = f->bulk_pos ? f->bulk_pos : wire_enc_len(&f->args);
 	req->sink_room = f->sink_room;
 	req->reply_room = f->reply_room;
 	wire_dec_init(&req->args, f->args_buf, wire_enc_len(&f->args));
@@ -300,7 +302,7 @@ void fixture_call_bare(struct fixture *f, uint32_t proc)
 	server_dispatch(f->srv, &request_make(f, proc)->req);
 	pump(f);
 	f->bulk = NULL;
-	f->bulk_len = 0;
+	f->bulk_len = f->bulk_pos = 0;
 	wire_dec_init(&f->res, f->reply, f->reply_len);
 	if (f->reply)
 		cr_assert_eq(wire_rpc_reply_decode(&f->res, &xid, &f->error), 0);

@@ -26,8 +26,8 @@ struct fixture {
 	size_t sink_room, reply_room;
 	uint32_t prog, vers, xid;
 	struct sockaddr_storage peer;
-	const void *bulk; /* the next call's read chunk */
-	size_t bulk_len;
+	const void *bulk;	   /* the next call's read chunk */
+	size_t bulk_len, bulk_pos; /* pos 0: at the end of the arguments */
 	struct wire_enc args;
 	/* ---- of the last call */
 	struct wire_dec res; /* after the RPC header */
@@ -47,6 +47,7 @@ enum fixture_flags {
 	FIXTURE_RO = 8,
 	FIXTURE_NULL = 16,
 	FIXTURE_NO_URING = 32,
+	FIXTURE_FEW_FDS = 64, /* 100 descriptors for open files */
 };
 
 /* dir NULL: a fresh temporary folder; else one that exists (another start of the same server). */

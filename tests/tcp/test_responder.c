@@ -398,6 +398,35 @@ Test(tcp_responder_own, calls_read_ahead_are_not_forgotten_while_paused)
 	close(other);
 }
 
+/* A descriptor that is not read from reports the peer's reset for ever, unless it is closed: its
+ * place must become free. */
+Test(tcp_responder_own, a_paused_connection_that_is_reset_is_closed)
+{
+	const struct transport_server_params params = {
+		.rdma_port = -1, .iwarp_port = -1, .credits = 1, .max_connections = 1};
+	const struct linger reset = {.l_onoff = 1, .l_linger = 0};
+	uint8_t buf[512];
+	bool served = false;
+	int fd;
+
+	start_with(1, &params);
+	fd = raw_connect();
+	raw_write(fd, buf, make_call(buf, 1, ECHO_HOLD, NULL, 0));
+	while (echo.dispatched == 0)
+		usleep(1000);
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(fd);
+	for (int i = 0; i < 500 && !served; i++) {
+		usleep(10000);
+		fd = raw_connect();
+		/* refused ones are closed, perhaps before this is written */
+		send(fd, buf, make_read(buf, 99, 10), MSG_NOSIGNAL);
+		served = raw_reply(fd, buf, sizeof(buf)) > 0;
+		close(fd);
+	}
+	cr_assert(served);
+}
+
 /* ---- the end ------------------------------------------------------------------------------ */
 
 struct load {

@@ -158,3 +158,13 @@ int server_write_fd(struct server_op *op, struct server_object *obj)
 {
 	return S_ISREG(obj->type) ? slot_fd(op, obj, &obj->write_fd, O_WRONLY) : -EINVAL;
 }
+
+int server_sync_fd(struct server_op *op, struct server_object *obj)
+{
+	int fd;
+
+	pthread_mutex_lock(&obj->lock);
+	fd = obj->write_fd;
+	pthread_mutex_unlock(&obj->lock);
+	return fd >= 0 ? fd : server_read_fd(op, obj);
+}

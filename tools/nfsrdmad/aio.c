@@ -114,30 +114,33 @@ static void aio_ready(void *arg)
 	}
 }
 
-void server_aio_create(struct server_aio **aiop, struct transport_worker *worker, bool no_io_uring)
+int server_aio_create(struct server_aio **aiop, struct transport_worker *worker, bool no_io_uring)
 {
 	struct server_aio *aio;
+	int err;
 
 	*aiop = NULL;
 	if (no_io_uring)
-		return;
+		return 0;
 	aio = calloc(1, sizeof(*aio));
 	if (!aio)
-		return;
+		return -ENOMEM;
 	util_list_init(&aio->waiting);
 	aio->worker = worker;
-	if (io_uring_queue_init(AIO_DEPTH, &aio->ring, 0))
-		goto err_free;
-	if (transport_worker_watch(worker, aio->ring.ring_fd, aio_ready, aio))
-		goto err_ring;
-	transport_worker_before_sleep(worker, aio_flush, aio);
+	if (io_uring_queue_init(AIO_DEPTH, &aio->ring, 0)) {
+		free(aio);
+		return 0;
+	}
+	err = transport_worker_watch(worker, aio->ring.ring_fd, aio_ready, aio);
+	if (!err)
+		err = transport_worker_before_sleep(worker, aio_flush, aio);
+	if (err) { /* the worker does not start, so it will not call us either */
+		io_uring_queue_exit(&aio->ring);
+		free(aio);
+		return err;
+	}
 	*aiop = aio;
-	return;
-
-err_ring:
-	io_uring_queue_exit(&aio->ring);
-err_free:
-	free(aio);
+	return 0;
 }
 
 /* The worker is being stopped: wait for what the kernel still has, its buffers are ours. */

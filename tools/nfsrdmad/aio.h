@@ -29,9 +29,11 @@ struct server_io {
 	struct util_list node;
 };
 
-/* Never fails: without io_uring (forbidden, or asked for) *aiop is NULL and submit works at once.
+/*
+ * Without io_uring (forbidden, or not wanted) *aiop is NULL and submit works at once.  -ENOMEM or
+ * what watching said: the worker must not start.
  */
-void server_aio_create(struct server_aio **aiop, struct transport_worker *worker, bool no_io_uring);
+int server_aio_create(struct server_aio **aiop, struct transport_worker *worker, bool no_io_uring);
 void server_aio_destroy(struct server_aio *aio);
 void server_aio_submit(struct server_aio *aio, struct server_io *io);
 

@@ -174,6 +174,13 @@ static void refuse_stat(struct server_op *op, enum wire_accept_stat stat)
 	server_refuse(op, &error);
 }
 
+bool server_bulk_belongs(const struct server_op *op)
+{
+	const struct transport_request *req = op->req;
+
+	return !req->data || (size_t)(req->args.p - op->args_start) == req->data_args_pos;
+}
+
 void server_garbage(struct server_op *op)
 {
 	refuse_stat(op, WIRE_GARBAGE_ARGS);
@@ -280,6 +287,7 @@ static struct server_op *op_get(struct server_worker *w, struct transport_reques
 	op->w = w;
 	op->req = req;
 	op->proc_num = req->call.proc;
+	op->args_start = req->args.p;
 	server_cred_from_call(&op->cred, &req->call, w->srv->root_squash);
 	return op;
 }
@@ -336,6 +344,11 @@ static void nfs_dispatch(struct server_op *op)
 	}
 	if (op->proc_num >= WIRE_NFS3_PROC_COUNT) {
 		refuse_stat(op, WIRE_PROC_UNAVAIL);
+		return;
+	}
+	/* RFC 8267: only these two have an argument that may come in a read chunk. */
+	if (op->req->data && op->proc_num != WIRE_NFS3_WRITE && op->proc_num != WIRE_NFS3_SYMLINK) {
+		server_garbage(op);
 		return;
 	}
 	op->proc = &server_procs[op->proc_num];
@@ -398,20 +411,27 @@ int server_worker_start(void *arg, struct transport_worker *worker)
 {
 	struct server *srv = arg;
 	struct server_worker *w = calloc(1, sizeof(*w));
+	int err = -ENOMEM;
 
 	if (!w)
 		return -ENOMEM;
 	w->dir_buf = malloc(SERVER_DIR_BUF);
-	if (!w->dir_buf) {
-		free(w);
-		return -ENOMEM;
-	}
+	if (!w->dir_buf)
+		goto err_free;
+	err = server_aio_create(&w->aio, worker, srv->no_io_uring);
+	if (err)
+		goto err_dir_buf;
 	w->srv = srv;
 	util_list_init(&w->free_ops);
 	server_identity_init(&w->identity, srv->privileged);
-	server_aio_create(&w->aio, worker, srv->no_io_uring);
 	transport_worker_set_priv(worker, w);
 	return 0;
+
+err_dir_buf:
+	free(w->dir_buf);
+err_free:
+	free(w);
+	return err;
 }
 
 void server_worker_stop(void *arg, struct transport_worker *worker)

@@ -12,5 +12,6 @@ noinst_LTLIBRARIES += %D%/libnfsrdmad.la
 
 sbin_PROGRAMS += nfsrdmad
 nfsrdmad_SOURCES = %D%/main.c
-nfsrdmad_LDADD = %D%/libnfsrdmad.la transport/libtransport.la mr/libmr.la \
-	iommu-aware/libiommu.la wire/libwire.la util/libutil.la $(NFSRDMA_LIBS)
+nfsrdmad_CFLAGS = $(AM_CFLAGS) $(TIRPC_CFLAGS) $(URING_CFLAGS)
+nfsrdmad_LDADD = %D%/libnfsrdmad.la transport/libtransport.la mr/libmr.la iommu-aware/libiommu.la \
+	wire/libwire.la util/libutil.la $(NFSRDMA_LIBS)

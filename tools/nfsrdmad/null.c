@@ -465,7 +465,8 @@ static int null_write(struct server_op *op, struct server_null_node *node)
 		len = wire_get_u32(d);
 	else
 		wire_get_opaque(d, op->srv->max_data, &len);
-	if (d->bad || len != res.count || (op->req->data && len > op->req->data_len))
+	if (d->bad || len != res.count || (op->req->data && len > op->req->data_len) ||
+	    !server_bulk_belongs(op))
 		return -EPROTO;
 	if (node->dir)
 		return -EINVAL;

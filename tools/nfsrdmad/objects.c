@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SHARDS 16
@@ -86,8 +87,11 @@ static struct server_object **object_bucket(struct shard *shard, uint64_t hash)
 static void object_free(struct server_objects *objects, struct server_object *obj)
 {
 	unsigned nfds = 1;
+	struct stat st;
 
-	if (atomic_load(&obj->unstable) && obj->write_fd >= 0 && fdatasync(obj->write_fd))
+	/* What has no name left need not last. */
+	if (atomic_load(&obj->unstable) && obj->write_fd >= 0 && !fstat(obj->path_fd, &st) &&
+	    st.st_nlink > 0 && fdatasync(obj->write_fd))
 		atomic_store(&objects->sync_failed, true);
 	if (obj->read_fd >= 0) {
 		close(obj->read_fd);

@@ -89,7 +89,7 @@ static int setattr_apply(struct server_op *op, const struct setattr_args *a)
 void server_proc_setattr(struct server_op *op)
 {
 	struct setattr_args a;
-	int err, fd = -1;
+	int err;
 
 	if (!setattr_decode(&op->req->args, &a)) {
 		server_garbage(op);
@@ -111,12 +111,7 @@ void server_proc_setattr(struct server_op *op)
 		server_fail(op, err);
 		return;
 	}
-	/* What cannot be opened (a link, a device) cannot be synced by itself either. */
-	if (op->obj->write_fd >= 0)
-		fd = op->obj->write_fd;
-	else if (S_ISREG(op->obj->type) || S_ISDIR(op->obj->type))
-		fd = server_read_fd(op, op->obj);
-	server_sync(op, fd, -1, false, setattr_synced);
+	server_sync(op, server_sync_fd(op, op->obj), -1, false, setattr_synced);
 }
 
 /* ---- ACCESS ----------------------------------------------------------------------------- */

@@ -79,15 +79,11 @@ static int make_check(const struct server_op *op, const struct make_args *a)
 	return op->obj->exp->read_only ? -EROFS : 0;
 }
 
-/* Descriptors to sync: the folder may be one its user cannot read; then its own sync is left out.
- */
 static void make_sync(struct server_op *op)
 {
-	int dir = server_read_fd(op, op->obj), made = op->obj2->write_fd;
+	int dir = server_sync_fd(op, op->obj);
 
-	if (S_ISDIR(op->obj2->type))
-		made = server_read_fd(op, op->obj2);
-	server_sync(op, dir, made, false, make_reply);
+	server_sync(op, dir, server_sync_fd(op, op->obj2), false, make_reply);
 }
 
 static void make_run(struct server_op *op, const struct make_args *a)
@@ -312,7 +308,7 @@ static void symlink_target(struct server_op *op, struct make_args *a)
 
 	if (text) {
 		len = wire_get_u32(&req->args);
-		if (len > WIRE_PATH_MAX || len > req->data_len)
+		if (len > WIRE_PATH_MAX || len > req->data_len || !server_bulk_belongs(op))
 			req->args.bad = true;
 	} else {
 		text = wire_get_opaque(&req->args, WIRE_PATH_MAX, &len);

@@ -85,5 +85,5 @@ void server_proc_link(struct server_op *op)
 	if (err)
 		server_fail(op, err);
 	else
-		server_sync(op, server_read_fd(op, op->obj2), -1, false, link_reply);
+		server_sync(op, server_sync_fd(op, op->obj2), -1, false, link_reply);
 }

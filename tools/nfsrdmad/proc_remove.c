@@ -106,7 +106,7 @@ static void remove_run(struct server_op *op, int flags, int dot_err, int dotdot_
 	if (err)
 		server_fail(op, err);
 	else
-		server_sync(op, server_read_fd(op, op->obj), -1, false, remove_reply);
+		server_sync(op, server_sync_fd(op, op->obj), -1, false, remove_reply);
 }
 
 void server_proc_remove(struct server_op *op)
@@ -218,6 +218,6 @@ void server_proc_rename(struct server_op *op)
 		server_fail(op, err);
 		return;
 	}
-	fd = op->obj == op->obj2 ? -1 : server_read_fd(op, op->obj2);
-	server_sync(op, server_read_fd(op, op->obj), fd, false, rename_reply);
+	fd = op->obj == op->obj2 ? -1 : server_sync_fd(op, op->obj2);
+	server_sync(op, server_sync_fd(op, op->obj), fd, false, rename_reply);
 }

@@ -117,7 +117,8 @@ void server_proc_write(struct server_op *op)
 	int err;
 
 	err = wire_write_args_decode(&op->req->args, &a, req->data);
-	if (err || (req->data && req->data_len < a.count) || a.count > op->srv->max_data) {
+	if (err || !server_bulk_belongs(op) || (req->data && req->data_len < a.count) ||
+	    a.count > op->srv->max_data) {
 		server_garbage(op);
 		return;
 	}
@@ -175,9 +176,7 @@ void server_proc_commit(struct server_op *op)
 		return;
 	}
 	if (S_ISREG(op->obj->type))
-		fd = op->obj->write_fd >= 0 ? op->obj->write_fd : server_read_fd(op, op->obj);
-	if (fd == -EACCES) /* a file only its writer could open, and did */
-		fd = server_write_fd(op, op->obj);
+		fd = server_sync_fd(op, op->obj);
 	if (fd < 0) {
 		server_fail(op, fd);
 		return;

@@ -90,6 +90,7 @@ struct server_op {
 	uint32_t proc_num;
 	struct server_cred cred;
 	struct server_drc_entry *drc;
+	const uint8_t *args_start;
 	size_t results_pos; /* where the results begin in req->results */
 	/* The objects the arguments name, with their attributes when resolved; released at the end.
 	 */
@@ -139,6 +140,9 @@ void server_fail_status(struct server_op *op, uint32_t status);
 void server_refuse(struct server_op *op, const struct wire_rpc_error *error);
 /* Arguments that do not decode. */
 void server_garbage(struct server_op *op);
+/* Bulk data that came in a read chunk belongs where the arguments stand now (RFC 8166 section 3.4).
+ */
+bool server_bulk_belongs(const struct server_op *op);
 /* errno (positive) as the nearest status the procedure may answer. */
 uint32_t server_status(const struct server_proc *proc, int error);
 
@@ -217,6 +221,8 @@ int server_may_write(struct server_op *op, struct server_object *obj, const stru
  * the object's. */
 int server_read_fd(struct server_op *op, struct server_object *obj);
 int server_write_fd(struct server_op *op, struct server_object *obj);
+/* Any descriptor that can be synced; negative: there is none (a link, a folder nobody may read). */
+int server_sync_fd(struct server_op *op, struct server_object *obj);
 
 /* ---- attr.c ----------------------------------------------------------------------------- */
 

@@ -408,9 +408,8 @@ static int listen_fabric(struct transport_server *server, const struct fabric_op
 		.no_io_uring = server->params.no_io_uring,
 		.log = server->params.log,
 	};
-	int code;
+	int code = ops->open(&server->fabrics[slot], &opts, err);
 
-	code = ops->open(&server->fabrics[slot], &opts, err);
 	for (unsigned i = 0; code == 0 && i < server->params.nlisten; i++)
 		code = listen_fabric_one(server, server->fabrics[slot], i, portp, err);
 	if (code == 0 && server->rdma_port == 0)

@@ -308,7 +308,12 @@ static void conn_ready(void *arg, uint32_t events)
 	int more = 1;
 	int err = 0;
 
-	if (events & (EPOLLOUT | EPOLLERR)) {
+	/* Dead in both directions: told again and again until the descriptor is closed. */
+	if (events & (EPOLLERR | EPOLLHUP)) {
+		conn_close(conn, "the peer reset it");
+		return;
+	}
+	if (events & EPOLLOUT) {
 		conn->blocked = false;
 		err = conn_flush(conn);
 	}
