@@ -83,6 +83,7 @@ static bool progress_once(struct nfsrdma *mount)
 	any |= progress_delayed(mount);
 	client_io_unstarve(mount);
 	mount->in_progress = false;
+	client_rearm(mount);
 	return any;
 }
 
@@ -153,10 +154,8 @@ int nfsrdma_process(struct nfsrdma *mount, int timeout_ms)
 			nfsrdma_umount(mount);
 			return (int)ran;
 		}
-		if (ran || !left || !mount->outstanding) {
-			client_rearm(mount);
+		if (ran || !left || !mount->outstanding)
 			return ran > INT_MAX ? INT_MAX : (int)ran;
-		}
 	}
 }
 
@@ -181,8 +180,10 @@ void client_rearm(struct nfsrdma *mount)
 	struct itimerspec when = {0};
 	uint64_t due = 0;
 
-	if (mount->timer_fd < 0)
+	if (mount->timer_fd < 0 || mount->in_progress)
 		return;
+	for (unsigned i = 0; i < mount->nconns; i++)
+		transport_client_fd(mount->conn[i]);
 	if (!util_list_empty(&mount->ready))
 		due = 1; /* long past: fires at once */
 	else if (!util_list_empty(&mount->delayed))
@@ -232,8 +233,6 @@ int nfsrdma_fd(struct nfsrdma *mount)
 		if (err)
 			return client_fail(err, "make a descriptor", NULL, NULL, 0);
 	}
-	for (unsigned i = 0; i < mount->nconns; i++)
-		transport_client_fd(mount->conn[i]); /* arms what the descriptor covers */
 	client_rearm(mount);
 	return mount->epoll_fd;
 }

@@ -196,6 +196,7 @@ static int sync_submit(struct nfsrdma_file *file, nfsrdma_done *done, void *arg,
 	io->submitting = true;
 	client_commit_kick(file);
 	io->submitting = false;
+	client_rearm(file->mount);
 	*iop = io;
 	return 0;
 }

@@ -153,7 +153,7 @@ void client_progress(struct nfsrdma *mount);
 void client_drive(struct nfsrdma *mount, int timeout_ms);
 /* Run the user's callback of one asynchronous call. */
 void client_callback(struct nfsrdma *mount, nfsrdma_done *done, void *arg, ssize_t n);
-/* The descriptor's timer follows the delayed and ready lists. */
+/* The descriptor follows what was submitted, delayed or made ready; for whoever sleeps on it next. */
 void client_rearm(struct nfsrdma *mount);
 void client_drive_close(struct nfsrdma *mount);
 

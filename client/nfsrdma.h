@@ -3,13 +3,13 @@
  * nfsrdma.h - an NFSv3 client that moves file data by RDMA and keeps its memory registered.
  *
  * Conventions
- *   - Functions return 0 (or a count) on success and -errno on failure; nfsrdma_strerror_last() has the
- *     sentence for a user, nfsrdma_nfs_status_last() the NFS status beside the errno.
- *   - A mount is driven by one thread at a time.  Threads that want to work at once have a mount each, in
- *     one struct nfsrdma_ctx, which shares devices, protection domains and pools.
- *   - Asynchronous calls: submit returns 0 or -errno; done() runs exactly once, from nfsrdma_process() or
- *     from a synchronous call on the same mount, if and only if submit returned 0.  A synchronous call from
- *     within done() returns -EDEADLK.
+ *   - Functions return 0 (or a count) on success and -errno on failure; nfsrdma_strerror_last() has
+ * the sentence for a user, nfsrdma_nfs_status_last() the NFS status beside the errno.
+ *   - A mount is driven by one thread at a time.  Threads that want to work at once have a mount
+ * each, in one struct nfsrdma_ctx, which shares devices, protection domains and pools.
+ *   - Asynchronous calls: submit returns 0 or -errno; done() runs exactly once, from
+ * nfsrdma_process() or from a synchronous call on the same mount, if and only if submit returned 0.
+ * A synchronous call from within done() returns -EDEADLK.
  *   - There are no hidden threads: nothing moves unless the application calls in.
  *   - Lengths and offsets are in bytes.
  */
@@ -30,7 +30,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
-struct nfsrdma;      /* one mount */
+struct nfsrdma;	     /* one mount */
 struct nfsrdma_ctx;  /* what mounts share */
 struct nfsrdma_file; /* one open file */
 struct nfsrdma_dir;  /* one open directory */
@@ -43,22 +43,27 @@ const char *nfsrdma_version(void);
 enum nfsrdma_log_level { NFSRDMA_LOG_ERROR, NFSRDMA_LOG_WARN, NFSRDMA_LOG_INFO, NFSRDMA_LOG_DEBUG };
 
 /*
- * How to mount.  Zero means default everywhere; start from NFSRDMA_OPTIONS_INIT.  Options in the URL's query
- * and in the string opts (nfs(5) spelling, comma list, as after -o) are applied in the order: struct, opts, URL.
+ * How to mount.  Zero means default everywhere; start from NFSRDMA_OPTIONS_INIT.  Options in the
+ * URL's query and in the string opts (nfs(5) spelling, comma list, as after -o) are applied in the
+ * order: struct, opts, URL.
  */
 struct nfsrdma_options {
-	size_t size;                /* sizeof(struct nfsrdma_options) */
-	struct nfsrdma_ctx *ctx;    /* shared context, NULL: a private one */
-	const char *opts;           /* "proto=rdma,rsize=1m,soft" */
+	size_t size;		 /* sizeof(struct nfsrdma_options) */
+	struct nfsrdma_ctx *ctx; /* shared context, NULL: a private one */
+	const char *opts;	 /* "proto=rdma,rsize=1m,soft" */
 	void (*log)(void *arg, enum nfsrdma_log_level level, const char *line);
 	void *log_arg;
 	enum nfsrdma_log_level log_level;
-	unsigned flags;             /* NFSRDMA_AT_EXPORT */
+	unsigned flags; /* NFSRDMA_AT_EXPORT */
 };
-/* The mount's root is the export itself; the rest of the target's path need not exist, is not looked at, and is
- * found in nfsrdma_info.root_path.  For programs whose argument names a file: one mount, then that path. */
+/* The mount's root is the export itself; the rest of the target's path need not exist, is not
+ * looked at, and is found in nfsrdma_info.root_path.  For programs whose argument names a file: one
+ * mount, then that path. */
 #define NFSRDMA_AT_EXPORT 1u
-#define NFSRDMA_OPTIONS_INIT { sizeof(struct nfsrdma_options), NULL, NULL, NULL, NULL, NFSRDMA_LOG_ERROR, 0 }
+#define NFSRDMA_OPTIONS_INIT                                                                       \
+	{                                                                                          \
+		sizeof(struct nfsrdma_options), NULL, NULL, NULL, NULL, NFSRDMA_LOG_ERROR, 0       \
+	}
 
 /* ---- context and mount ------------------------------------------------------------------ */
 
@@ -67,16 +72,21 @@ int nfsrdma_ctx_create(struct nfsrdma_ctx **ctxp);
 void nfsrdma_ctx_destroy(struct nfsrdma_ctx *ctx);
 
 /*
- * target: "SERVER:/PATH", "[v6]:/PATH" or "nfs://SERVER[:PORT]/PATH[?opt=val&opt]".  Blocks until mounted or
- * failed; bounded by retry=.  opts may be NULL.
- * -EINVAL bad target or option (the message names the near misses); -ENOENT no such export; -EACCES;
- * -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH...; -EPROTONOSUPPORT.
+ * target: "SERVER:/PATH", "[v6]:/PATH" or "nfs://SERVER[:PORT]/PATH[?opt=val&opt]".  Blocks until
+ * mounted or failed; bounded by retry=.  opts may be NULL. -EINVAL bad target or option (the
+ * message names the near misses); -ENOENT no such export; -EACCES; -ECONNREFUSED, -ETIMEDOUT,
+ * -EHOSTUNREACH...; -EPROTONOSUPPORT.
  */
 int nfsrdma_mount(struct nfsrdma **mountp, const char *target, const struct nfsrdma_options *opts);
-/* Outstanding asynchronous calls end with -ECANCELED first; open files and buffers of the mount become invalid. NULL is fine. */
+/*
+ * Outstanding asynchronous calls end with -ECANCELED first; open files, directories and buffers of
+ * the mount become invalid, and unstable writes nobody fsynced may be lost with the server.  Inside
+ * a callback it is remembered and happens when nfsrdma_process() returns.  NULL is fine.
+ */
 void nfsrdma_umount(struct nfsrdma *mount);
 
-/* The sentence for the last failure on this thread ("open /x: Permission denied (...)"); never NULL. */
+/* The sentence for the last failure on this thread ("open /x: Permission denied (...)"); never
+ * NULL. */
 const char *nfsrdma_strerror_last(void);
 /* The remedy that goes with it, "" when there is none. */
 const char *nfsrdma_hint_last(void);
@@ -85,7 +95,8 @@ uint32_t nfsrdma_nfs_status_last(void);
 
 /* Check an -o list without mounting: 0, or -EINVAL with nfsrdma_strerror_last(). */
 int nfsrdma_options_check(const char *opts);
-/* Split a target: is it remote at all ("./a:/b" and "/x:y" are local)? 1 remote, 0 local, -EINVAL malformed. */
+/* Split a target: is it remote at all ("./a:/b" and "/x:y" are local)? 1 remote, 0 local, -EINVAL
+ * malformed. */
 int nfsrdma_target_is_remote(const char *target);
 /* The server's exports.  fn returns non-zero to stop.  opts as in struct nfsrdma_options. */
 int nfsrdma_exports(const char *server, const struct nfsrdma_options *opts,
@@ -93,27 +104,28 @@ int nfsrdma_exports(const char *server, const struct nfsrdma_options *opts,
 
 /* Facts about a mount. */
 struct nfsrdma_info {
-	size_t size;              /* set by the caller: sizeof */
-	char server[128];         /* as named in the target */
-	char address[64];         /* numeric, with port: "127.0.0.1:20049" */
-	char export_path[1025];   /* the export mounted */
-	char root_path[4097];     /* the target's path beneath it, "/" when they are the same */
-	char proto[16];           /* "rdma" or "tcp" */
-	char fabric[16];          /* "verbs", "iwarp", "tcp" */
+	size_t size;		/* set by the caller: sizeof */
+	char server[128];	/* as named in the target */
+	char address[64];	/* numeric, with port: "127.0.0.1:20049" */
+	char export_path[1025]; /* the export mounted */
+	char root_path[4097];	/* the target's path beneath it, "/" when they are the same */
+	char proto[16];		/* "rdma" or "tcp" */
+	char fabric[16];	/* "verbs", "iwarp", "tcp" */
 	char device[64];
-	uint64_t link_bps;        /* port rate, 0 unknown */
-	uint32_t rsize, wsize;    /* in force */
+	uint64_t link_bps;     /* port rate, 0 unknown */
+	uint32_t rsize, wsize; /* in force */
 	uint32_t inline_size, slots;
 	char mr_mode[16];
-	char pool[160];           /* the pool in words */
-	char iommu[320];          /* the honest line about the IOMMU */
+	char pool[160];	 /* the pool in words */
+	char iommu[320]; /* the honest line about the IOMMU */
 };
 int nfsrdma_info(struct nfsrdma *mount, struct nfsrdma_info *info);
 
 /* ---- driving ---------------------------------------------------------------------------- */
 
-/* Do what is due, then wait for something to do at most timeout_ms (0: do not wait, -1: for ever) while calls are
- * outstanding.  Returns the number of callbacks run, or -errno (-EDEADLK inside a callback). */
+/* Do what is due, then wait for something to do at most timeout_ms (0: do not wait, -1: for ever)
+ * while calls are outstanding.  Returns the number of callbacks run, or -errno (-EDEADLK inside a
+ * callback). */
 int nfsrdma_process(struct nfsrdma *mount, int timeout_ms);
 /* Readable when nfsrdma_process() has something to do; covers timers and connection events. */
 int nfsrdma_fd(struct nfsrdma *mount);
@@ -126,9 +138,9 @@ unsigned nfsrdma_outstanding(const struct nfsrdma *mount);
 #define NFSRDMA_BUF_WRITE 2 /* source of writes: the server may read it */
 
 /*
- * Pinned, registered memory of len bytes, from the pool of this mount's server.  May be used with every mount of the
- * same server in the same context.  In pool mode its key stays valid for the server until the pool is gone:
- * the server may read or write it (as flags say) at any time.
+ * Pinned, registered memory of len bytes, from the pool of this mount's server.  May be used with
+ * every mount of the same server in the same context.  In pool mode its key stays valid for the
+ * server until the pool is gone: the server may read or write it (as flags say) at any time.
  * -ENOMEM: a limit, named in the message with its number and the remedy.
  */
 int nfsrdma_buf_get(struct nfsrdma *mount, struct nfsrdma_buf **bufp, size_t len, int flags);
@@ -138,41 +150,52 @@ size_t nfsrdma_buf_len(const struct nfsrdma_buf *buf);
 
 /* ---- files ------------------------------------------------------------------------------ */
 
-/* flags: O_RDONLY|O_WRONLY|O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_NOFOLLOW, O_DIRECTORY, O_SYNC, O_DSYNC. Paths are
- * relative to the mount's root; symlinks are followed within it (".." stops at the root).
- * -ENOENT, -EEXIST, -EISDIR, -ENOTDIR, -ELOOP, -EACCES, -ENAMETOOLONG, -EROFS, ... */
-int nfsrdma_open(struct nfsrdma *mount, struct nfsrdma_file **filep, const char *path, int flags, mode_t mode);
-/* Writes what is unstable (as nfsrdma_fsync) unless the file was read only; returns that error, and closes in any case. */
+/* flags: O_RDONLY|O_WRONLY|O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_NOFOLLOW, O_DIRECTORY,
+ * O_SYNC, O_DSYNC. Paths are relative to the mount's root; symlinks are followed within it (".."
+ * stops at the root).  mode is used as it is: no umask is applied here.  O_APPEND: writes go to the
+ * end of the file as it was when they were submitted, wherever they were meant to go. -ENOENT,
+ * -EEXIST, -EISDIR, -ENOTDIR, -ELOOP, -EACCES, -ENAMETOOLONG, -EROFS, ... */
+int nfsrdma_open(struct nfsrdma *mount, struct nfsrdma_file **filep, const char *path, int flags,
+		 mode_t mode);
+/* Waits for what is outstanding on the file and writes what is unstable (as nfsrdma_fsync) unless
+ * it was read only; returns that error, and closes in any case but one: inside a callback it is
+ * -EDEADLK, and the file stays open. */
 int nfsrdma_close(struct nfsrdma_file *file);
 
 /*
- * Read or write len bytes at off between buf + buf_off and the file; split into rsize/wsize calls that run side by side.
- * Returns bytes moved: short only at end of file (read) or after an error past the first byte.
+ * Read or write len bytes at off between buf + buf_off and the file; split into rsize/wsize calls
+ * that run side by side. Returns bytes moved: short only at end of file (read) or after an error
+ * past the first byte.
  */
-ssize_t nfsrdma_pread(struct nfsrdma_file *file, struct nfsrdma_buf *buf, size_t buf_off, size_t len, uint64_t off);
-ssize_t nfsrdma_pwrite(struct nfsrdma_file *file, struct nfsrdma_buf *buf, size_t buf_off, size_t len, uint64_t off);
+ssize_t nfsrdma_pread(struct nfsrdma_file *file, struct nfsrdma_buf *buf, size_t buf_off,
+		      size_t len, uint64_t off);
+ssize_t nfsrdma_pwrite(struct nfsrdma_file *file, struct nfsrdma_buf *buf, size_t buf_off,
+		       size_t len, uint64_t off);
 /* The same from and to ordinary memory, by way of pool buffers (one copy). */
 ssize_t nfsrdma_pread_copy(struct nfsrdma_file *file, void *mem, size_t len, uint64_t off);
 ssize_t nfsrdma_pwrite_copy(struct nfsrdma_file *file, const void *mem, size_t len, uint64_t off);
 
 /* n: bytes moved or -errno. */
 typedef void nfsrdma_done(void *arg, ssize_t n);
-int nfsrdma_pread_async(struct nfsrdma_file *file, struct nfsrdma_buf *buf, size_t buf_off, size_t len, uint64_t off,
-			nfsrdma_done *done, void *arg);
-int nfsrdma_pwrite_async(struct nfsrdma_file *file, struct nfsrdma_buf *buf, size_t buf_off, size_t len, uint64_t off,
-			 nfsrdma_done *done, void *arg);
+int nfsrdma_pread_async(struct nfsrdma_file *file, struct nfsrdma_buf *buf, size_t buf_off,
+			size_t len, uint64_t off, nfsrdma_done *done, void *arg);
+int nfsrdma_pwrite_async(struct nfsrdma_file *file, struct nfsrdma_buf *buf, size_t buf_off,
+			 size_t len, uint64_t off, nfsrdma_done *done, void *arg);
 
 /* Vectors: pieces of registered buffers, moved as if they were one. */
 struct nfsrdma_iov {
 	struct nfsrdma_buf *buf;
 	size_t buf_off, len;
 };
-ssize_t nfsrdma_preadv(struct nfsrdma_file *file, const struct nfsrdma_iov *iov, int iovcnt, uint64_t off);
-ssize_t nfsrdma_pwritev(struct nfsrdma_file *file, const struct nfsrdma_iov *iov, int iovcnt, uint64_t off);
+ssize_t nfsrdma_preadv(struct nfsrdma_file *file, const struct nfsrdma_iov *iov, int iovcnt,
+		       uint64_t off);
+ssize_t nfsrdma_pwritev(struct nfsrdma_file *file, const struct nfsrdma_iov *iov, int iovcnt,
+			uint64_t off);
 
 /*
- * Make what was written survive a server crash (COMMIT).  If the server's write verifier changed meanwhile, data still in
- * unchanged buffers is written again; a buffer handed back before is an -EIO that names the range.
+ * Make what was written survive a server crash (COMMIT): every write submitted before it.  If the
+ * server's write verifier changed meanwhile, data still in unchanged buffers is written again; a
+ * buffer handed back before is an -EIO that names the range.
  */
 int nfsrdma_fsync(struct nfsrdma_file *file);
 int nfsrdma_fsync_async(struct nfsrdma_file *file, nfsrdma_done *done, void *arg);
@@ -211,9 +234,10 @@ int nfsrdma_statfs(struct nfsrdma *mount, const char *path, struct nfsrdma_statf
 /* ---- directories ------------------------------------------------------------------------ */
 
 struct nfsrdma_dirent {
-	const char *name;        /* valid until the next call on this directory; may hold any byte but '/' and NUL */
+	const char *name; /* valid until the next call on this directory; may hold any byte but '/'
+			     and NUL */
 	uint64_t fileid, cookie;
-	int has_stat;            /* st is filled (READDIRPLUS gave attributes) */
+	int has_stat; /* st is filled (READDIRPLUS gave attributes) */
 	struct stat st;
 };
 int nfsrdma_opendir(struct nfsrdma *mount, struct nfsrdma_dir **dirp, const char *path);
@@ -225,8 +249,9 @@ void nfsrdma_closedir(struct nfsrdma_dir *dir);
 /* ---- statistics ------------------------------------------------------------------------- */
 
 /*
- * Counters by name, those of the JSON documents: the pool's ledger ("registrations", "iova_reuses", ...) and the
- * mount's transport ("rpcs", "doorbells", "credit_waits", ...).  fn is called once for each.
+ * Counters by name, those of the JSON documents: the pool's ledger ("registrations", "iova_reuses",
+ * ...) and the mount's transport ("rpcs", "doorbells", "credit_waits", ...).  fn is called once for
+ * each.
  */
 enum nfsrdma_stats_group { NFSRDMA_STATS_LEDGER, NFSRDMA_STATS_TRANSPORT };
 void nfsrdma_stats(struct nfsrdma *mount, enum nfsrdma_stats_group group,

@@ -148,6 +148,7 @@ static int rw_submit(const struct rw *rw, nfsrdma_done *done, void *arg, struct 
 	io->submitting = true;
 	client_io_issue(io);
 	io->submitting = false;
+	client_rearm(file->mount);
 	*iop = io;
 	return 0;
 }
