@@ -4,6 +4,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,23 @@ static void lose(struct fake_nfs *f)
 	f->verf += 0x1000;
 }
 
+/* Mostly small words, so that lengths, counts and booleans are often nearly right. */
+static void random_results(struct fake_call *c)
+{
+	unsigned seed = (unsigned)(c->rule->arg * 2654435761u) ^ c->f->randoms++;
+	unsigned words = (unsigned)rand_r(&seed) % 120;
+
+	if (fake_is(c, FAKE_RANDOM_OK))
+		wire_put_u32(c->out, 0);
+	for (unsigned i = 0; i < words; i++) {
+		unsigned r = (unsigned)rand_r(&seed);
+
+		wire_put_u32(c->out, r % 4 == 0	  ? (uint32_t)rand_r(&seed) * 2u
+				     : r % 4 == 1 ? r / 4 % 300
+						  : r / 4 % 2);
+	}
+}
+
 static void run(struct fake_call *c, const struct wire_rpc_call *rpc)
 {
 	const struct fake_rule *rule = c->rule;
@@ -100,6 +118,10 @@ static void run(struct fake_call *c, const struct wire_rpc_call *rpc)
 			fake_fail(c, rpc->proc, (uint32_t)rule->arg);
 		else
 			wire_put_u32(out, (uint32_t)rule->arg);
+		return;
+	}
+	if (fake_is(c, FAKE_RANDOM) || fake_is(c, FAKE_RANDOM_OK)) {
+		random_results(c);
 		return;
 	}
 	if (rpc->prog == WIRE_NFS_PROG)
@@ -223,6 +245,8 @@ static void conn_accept(struct fake_nfs *f)
 {
 	int fd = accept(f->listen_fd, NULL, NULL);
 
+	/* or small answers wait for each other's acknowledgements */
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	for (unsigned i = 0; i < FAKE_CONNS && fd >= 0; i++) {
 		if (f->conns[i].fd < 0) {
 			f->conns[i].fd = fd;
@@ -267,7 +291,13 @@ static void *serve(void *arg)
 
 struct fake_nfs *fake_start(void)
 {
+	return fake_start_at(0);
+}
+
+struct fake_nfs *fake_start_at(uint16_t port)
+{
 	struct sockaddr_in addr = {.sin_family = AF_INET,
+				   .sin_port = htons(port),
 				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof(addr);
 	struct fake_nfs *f = calloc(1, sizeof(*f));
@@ -281,6 +311,7 @@ struct fake_nfs *fake_start(void)
 	for (unsigned i = 0; i < FAKE_CONNS; i++)
 		f->conns[i].fd = -1;
 	f->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	cr_assert_eq(setsockopt(f->listen_fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)), 0);
 	cr_assert_eq(bind(f->listen_fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	cr_assert_eq(listen(f->listen_fd, 64), 0);
 	cr_assert_eq(getsockname(f->listen_fd, (struct sockaddr *)&addr, &len), 0);
@@ -351,6 +382,18 @@ void fake_mount_rule(struct fake_nfs *f, uint32_t proc, unsigned skip, unsigned 
 		     enum fake_action action, uint64_t arg)
 {
 	add_rule(f, (struct fake_rule){WIRE_MOUNT_PROG, proc, skip, count, action, arg});
+}
+
+void fake_clear_rules(struct fake_nfs *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->nrules = 0;
+	pthread_mutex_unlock(&f->lock);
+}
+
+void fake_store(void *arg, ssize_t n)
+{
+	*(ssize_t *)arg = n;
 }
 
 void fake_release(struct fake_nfs *f)

@@ -35,12 +35,15 @@ enum fake_action {
 	FAKE_SAME_COOKIE, /* READDIR: every entry has cookie arg */
 	FAKE_BAD_NAME,	  /* READDIR: one entry is called "a/b" */
 	FAKE_RPC_ERROR,	  /* accepted with accept_stat arg */
+	FAKE_RANDOM,	  /* results are random bytes of seed arg */
+	FAKE_RANDOM_OK,	  /* the same behind a status of 0 */
 };
 
 struct fake_nfs;
 
 /* Exports "/export" with an empty root, and "/export/inner" below it. */
 struct fake_nfs *fake_start(void);
+struct fake_nfs *fake_start_at(uint16_t port);
 void fake_stop(struct fake_nfs *f);
 uint16_t fake_port(const struct fake_nfs *f);
 /* "nfs://127.0.0.1:PORT/export" + path + "?tcp" + more; static buffer per thread */
@@ -53,7 +56,10 @@ void fake_rule(struct fake_nfs *f, uint32_t proc, unsigned skip, unsigned count,
 	       enum fake_action action, uint64_t arg);
 void fake_mount_rule(struct fake_nfs *f, uint32_t proc, unsigned skip, unsigned count,
 		     enum fake_action action, uint64_t arg);
+void fake_clear_rules(struct fake_nfs *f);
 void fake_release(struct fake_nfs *f);
+/* A callback that stores its count. */
+void fake_store(void *arg, ssize_t n);
 /* Calls of proc seen (answered or not). */
 unsigned fake_calls(struct fake_nfs *f, uint32_t proc);
 /* The most calls of any kind that were waiting in one batch, or held at once. */

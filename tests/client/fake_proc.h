@@ -41,7 +41,7 @@ struct fake_nfs {
 	unsigned nrules;
 	struct fake_conn conns[FAKE_CONNS];
 	struct fake_held held[FAKE_HELD];
-	unsigned nheld, peak;
+	unsigned nheld, peak, randoms;
 	unsigned calls[WIRE_NFS3_PROC_COUNT];
 	uint64_t verf;
 	uint64_t last_offset;

@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -320,38 +319,4 @@ Test(client_umount, in_a_callback_happens_when_process_returns, .timeout = 60)
 	cr_assert_eq(a.n, 100);
 	cr_assert_eq(b.n, -ECANCELED);
 	fake_stop(f);
-}
-
-/* ---- steady state ------------------------------------------------------------------------- */
-
-static void run_depth(unsigned calls, struct one *ones)
-{
-	unsigned submitted = 0;
-
-	while (submitted < calls || nfsrdma_outstanding(mount)) {
-		while (submitted < calls && nfsrdma_outstanding(mount) < 32) {
-			unsigned i = submitted++ % 32;
-
-			cr_assert_eq(nfsrdma_pread_async(file, buf, i * 8192, 8192, i * 8192, count,
-							 &ones[i]),
-				     0);
-		}
-		cr_assert_geq(nfsrdma_process(mount, 1000), 0);
-	}
-}
-
-Test(client_async, the_steady_state_makes_no_new_memory)
-{
-	struct one ones[32];
-	struct mallinfo2 before, after;
-	char *heap;
-
-	/* the server's thread allocates too, in an arena of its own: look at ours alone */
-	run_depth(200, ones);
-	heap = malloc(1);
-	before = mallinfo2();
-	run_depth(2000, ones);
-	after = mallinfo2();
-	free(heap);
-	cr_assert_leq(after.uordblks, before.uordblks + 3 * (1u << 20));
 }

@@ -315,18 +315,18 @@ Test(client_unstable, malformed_commit_replies_promise_nothing)
 
 Test(client_unstable, what_is_remembered_is_bounded)
 {
-	uint8_t *mem = malloc(40 << 20);
+	uint8_t *mem = malloc(20 << 20);
 
 	/* small writes from many places: COMMITs come by themselves, and nothing is lost */
 	for (uint64_t i = 0; i < 3000; i++)
 		put((size_t)(i % 256) * 4096, 512, i * 1024);
 	cr_assert_eq(nfsrdma_fsync(file), 0);
-	memset(mem, 'm', 40 << 20);
-	cr_assert_eq(nfsrdma_pwrite_copy(file, mem, 40 << 20, 0), 40 << 20, "%s",
+	memset(mem, 'm', 20 << 20);
+	cr_assert_eq(nfsrdma_pwrite_copy(file, mem, 20 << 20, 0), 20 << 20, "%s",
 		     nfsrdma_strerror_last());
 	cr_assert_gt(fake_calls(f, WIRE_NFS3_COMMIT), 1u);
 	cr_assert_eq(nfsrdma_close(file), 0);
-	assert_safe(mem, 40 << 20, 0);
+	assert_safe(mem, 20 << 20, 0);
 	free(mem);
 }
 

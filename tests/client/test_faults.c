@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* test_faults.c - lost connections, silence, time-outs, and replies made of anything. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "tests/client/fake_nfs.h"
+
+static struct fake_nfs *f;
+
+static void setup(void)
+{
+	f = fake_start();
+	fake_dir(f, "/dir");
+	fake_file(f, "/dir/file", 1 << 20);
+	fake_link(f, "/link", "dir/file");
+}
+
+static void teardown(void)
+{
+	fake_stop(f);
+}
+
+TestSuite(client_faults, .init = setup, .fini = teardown, .timeout = 120);
+
+Test(client_faults, connections_cut_in_the_middle_of_io_do_not_show)
+{
+	struct nfsrdma *mount = fake_mount(f, "rsize=4k&wsize=4k");
+	struct nfsrdma_file *file;
+	uint8_t *mem = malloc(1 << 20);
+
+	cr_assert_eq(nfsrdma_open(mount, &file, "/dir/file", O_RDWR, 0), 0);
+	fake_rule(f, WIRE_NFS3_READ, 20, 1, FAKE_CUT, 0);
+	fake_rule(f, WIRE_NFS3_READ, 50, 1, FAKE_RUN_AND_CUT, 0);
+	fake_rule(f, WIRE_NFS3_READ, 50, 1, FAKE_CUT, 0);
+	cr_assert_eq(nfsrdma_pread_copy(file, mem, 1 << 20, 0), 1 << 20, "%s",
+		     nfsrdma_strerror_last());
+	for (size_t i = 0; i < 1 << 20; i++)
+		cr_assert_eq(mem[i], fake_byte(i));
+	fake_rule(f, WIRE_NFS3_WRITE, 20, 1, FAKE_CUT, 0);
+	fake_rule(f, WIRE_NFS3_WRITE, 50, 1, FAKE_RUN_AND_CUT, 0);
+	fake_rule(f, WIRE_NFS3_COMMIT, 0, 1, FAKE_RUN_AND_CUT, 0);
+	cr_assert_eq(nfsrdma_pwrite_copy(file, mem, 1 << 20, 4096), 1 << 20);
+	cr_assert_eq(nfsrdma_close(file), 0);
+	cr_assert(fake_holds(f, "/dir/file", 4096, mem, 1 << 20, true));
+	free(mem);
+	nfsrdma_umount(mount);
+}
+
+Test(client_faults, a_soft_mount_gives_up_on_silence)
+{
+	struct nfsrdma *mount = fake_mount(f, "soft&timeo=2&retrans=1");
+	struct nfsrdma_file *file;
+	char byte;
+
+	cr_assert_eq(nfsrdma_open(mount, &file, "/dir/file", O_RDONLY, 0), 0);
+	fake_rule(f, WIRE_NFS3_READ, 0, UINT32_MAX, FAKE_SILENT, 0);
+	cr_assert_eq(nfsrdma_pread_copy(file, &byte, 1, 0), -ETIMEDOUT);
+	cr_assert(strstr(nfsrdma_strerror_last(), "read /dir/file"));
+	nfsrdma_umount(mount);
+}
+
+Test(client_faults, a_hard_mount_waits_through_silence)
+{
+	struct nfsrdma *mount = fake_mount(f, "timeo=3&retrans=1");
+	struct nfsrdma_file *file;
+	char byte = 0;
+
+	cr_assert_eq(nfsrdma_open(mount, &file, "/dir/file", O_RDONLY, 0), 0);
+	fake_rule(f, WIRE_NFS3_READ, 0, 2, FAKE_SILENT, 0);
+	cr_assert_eq(nfsrdma_pread_copy(file, &byte, 1, 5), 1, "%s", nfsrdma_strerror_last());
+	cr_assert_eq((uint8_t)byte, fake_byte(5));
+	nfsrdma_umount(mount);
+}
+
+Test(client_faults, rpc_errors_have_names)
+{
+	struct nfsrdma *mount = fake_mount(f, "");
+	struct stat st;
+
+	fake_rule(f, WIRE_NFS3_LOOKUP, 0, 1, FAKE_RPC_ERROR, WIRE_PROC_UNAVAIL);
+	cr_assert_eq(nfsrdma_stat(mount, "/dir", &st), -EOPNOTSUPP);
+	fake_rule(f, WIRE_NFS3_LOOKUP, 0, 1, FAKE_RPC_ERROR, WIRE_PROG_UNAVAIL);
+	cr_assert_eq(nfsrdma_stat(mount, "/dir", &st), -EPROTONOSUPPORT);
+	fake_rule(f, WIRE_NFS3_LOOKUP, 0, 1, FAKE_RPC_ERROR, WIRE_GARBAGE_ARGS);
+	cr_assert_eq(nfsrdma_stat(mount, "/dir", &st), -EREMOTEIO);
+	cr_assert_eq(nfsrdma_stat(mount, "/dir", &st), 0);
+	nfsrdma_umount(mount);
+}
+
+/* One of each call; whatever comes of them. */
+static void some_of_everything(struct nfsrdma *mount)
+{
+	struct nfsrdma_statfs fs;
+	struct nfsrdma_dirent ent;
+	struct nfsrdma_file *file;
+	struct nfsrdma_dir *dir;
+	char mem[9000];
+	struct stat st;
+
+	nfsrdma_stat(mount, "/link", &st);
+	nfsrdma_lstat(mount, "/link", &st);
+	nfsrdma_access(mount, "/dir/file", R_OK);
+	nfsrdma_mkdir(mount, "/new", 0755);
+	nfsrdma_rmdir(mount, "/new");
+	nfsrdma_symlink(mount, "x", "/sym");
+	nfsrdma_readlink(mount, "/link", mem, sizeof(mem));
+	nfsrdma_unlink(mount, "/sym");
+	nfsrdma_link(mount, "/dir/file", "/hard");
+	nfsrdma_rename(mount, "/hard", "/hard2");
+	nfsrdma_unlink(mount, "/hard2");
+	nfsrdma_mknod(mount, "/fifo", S_IFIFO | 0600, 0);
+	nfsrdma_unlink(mount, "/fifo");
+	nfsrdma_chmod(mount, "/dir/file", 0600);
+	nfsrdma_statfs(mount, "/", &fs);
+	if (!nfsrdma_open(mount, &file, "/made", O_RDWR | O_CREAT, 0600)) {
+		nfsrdma_pwrite_copy(file, mem, sizeof(mem), 0);
+		nfsrdma_pread_copy(file, mem, sizeof(mem), 0);
+		nfsrdma_fsync(file);
+		nfsrdma_fstat(file, &st);
+		nfsrdma_close(file);
+	}
+	if (!nfsrdma_opendir(mount, &dir, "/")) {
+		for (int i = 0; i < 100 && nfsrdma_readdir(dir, &ent) == 1; i++)
+			;
+		nfsrdma_closedir(dir);
+	}
+}
+
+Test(client_faults, results_of_any_bytes_never_break_the_client)
+{
+	struct nfsrdma *mount = fake_mount(f, "rsize=4k&wsize=4k&soft&timeo=2&retrans=1");
+	struct stat st;
+
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		fake_clear_rules(f);
+		for (uint32_t proc = 1; proc < WIRE_NFS3_PROC_COUNT; proc++)
+			fake_rule(f, proc, (unsigned)(seed % 3), 1000,
+				  seed % 2 ? FAKE_RANDOM : FAKE_RANDOM_OK, seed);
+		some_of_everything(mount);
+	}
+	fake_clear_rules(f);
+	cr_assert_eq(nfsrdma_stat(mount, "/dir", &st), 0, "%s", nfsrdma_strerror_last());
+	nfsrdma_umount(mount);
+}
+
+Test(client_faults, results_cut_anywhere_never_break_the_client)
+{
+	struct nfsrdma *mount = fake_mount(f, "rsize=4k&wsize=4k");
+	struct stat st;
+
+	for (unsigned len = 0; len < 300; len += 7) {
+		fake_clear_rules(f);
+		for (uint32_t proc = 1; proc < WIRE_NFS3_PROC_COUNT; proc++)
+			fake_rule(f, proc, len % 2, 100, FAKE_CUT_REPLY, len);
+		some_of_everything(mount);
+	}
+	fake_clear_rules(f);
+	cr_assert_eq(nfsrdma_stat(mount, "/dir", &st), 0, "%s", nfsrdma_strerror_last());
+	nfsrdma_umount(mount);
+}
+
+Test(client_faults, mount_replies_of_any_bytes_only_fail_the_mount)
+{
+	struct nfsrdma *mount;
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		fake_clear_rules(f);
+		fake_mount_rule(f, seed % 2 ? WIRE_MOUNT_MNT : WIRE_MOUNT_EXPORT, 0, UINT32_MAX,
+				seed % 3 ? FAKE_RANDOM : FAKE_RANDOM_OK, seed);
+		if (!nfsrdma_mount(&mount, fake_url(f, "", ""), NULL))
+			nfsrdma_umount(mount);
+		else
+			cr_assert_gt(strlen(nfsrdma_strerror_last()), 0u);
+	}
+	for (unsigned len = 0; len < 60; len += 4) {
+		fake_clear_rules(f);
+		fake_mount_rule(f, WIRE_MOUNT_MNT, 0, UINT32_MAX, FAKE_CUT_REPLY, len);
+		fake_mount_rule(f, WIRE_MOUNT_EXPORT, 0, UINT32_MAX, FAKE_CUT_REPLY, len);
+		if (!nfsrdma_mount(&mount, fake_url(f, "", ""), NULL))
+			nfsrdma_umount(mount);
+	}
+}
+
+/* ---- where MOUNT is ----------------------------------------------------------------------- */
+
+Test(client_faults, mountport_sends_mount_elsewhere)
+{
+	struct fake_nfs *mountd = fake_start();
+	struct nfsrdma *mount;
+	char more[64];
+
+	/* the NFS server would refuse, so only the other one can have answered */
+	fake_mount_rule(f, WIRE_MOUNT_MNT, 0, UINT32_MAX, FAKE_STATUS, 13);
+	snprintf(more, sizeof(more), "mountport=%u&mounthost=localhost", fake_port(mountd));
+	cr_assert_eq(nfsrdma_mount(&mount, fake_url(f, "", more), NULL), 0, "%s",
+		     nfsrdma_strerror_last());
+	nfsrdma_umount(mount);
+	fake_stop(mountd);
+	cr_assert_lt(nfsrdma_mount(&mount, fake_url(f, "", more), NULL), 0);
+	cr_assert(strstr(nfsrdma_strerror_last(), "MOUNT"), "%s", nfsrdma_strerror_last());
+}
+
+Test(client_faults, nobody_who_answers_mount_is_said_in_one_line)
+{
+	struct nfsrdma *mount;
+
+	fake_mount_rule(f, WIRE_MOUNT_EXPORT, 0, UINT32_MAX, FAKE_RPC_ERROR, WIRE_PROG_UNAVAIL);
+	cr_assert_eq(nfsrdma_mount(&mount, fake_url(f, "", ""), NULL), -EPROTONOSUPPORT, "%s",
+		     nfsrdma_strerror_last());
+	cr_assert(strstr(nfsrdma_strerror_last(), "MOUNT"), "%s", nfsrdma_strerror_last());
+	cr_assert(strstr(nfsrdma_hint_last(), "mountport"), "%s", nfsrdma_hint_last());
+}
+
+static void *start_later(void *arg)
+{
+	poll(NULL, 0, 1500);
+	return fake_start_at(*(uint16_t *)arg);
+}
+
+Test(client_faults, retry_outlasts_a_server_that_starts_late)
+{
+	struct fake_nfs *late = fake_start();
+	uint16_t port = fake_port(late);
+	struct nfsrdma *mount;
+	pthread_t thread;
+	char url[128];
+	void *started;
+
+	fake_stop(late);
+	snprintf(url, sizeof(url), "nfs://127.0.0.1:%u/export?tcp&retry=1", port);
+	cr_assert_eq(pthread_create(&thread, NULL, start_later, &port), 0);
+	cr_assert_eq(nfsrdma_mount(&mount, url, NULL), 0, "%s", nfsrdma_strerror_last());
+	pthread_join(thread, &started);
+	nfsrdma_umount(mount);
+	fake_stop(started);
+}
+
+Test(client_faults, a_large_write_moves_on_the_descriptors_word_alone)
+{
+	struct nfsrdma *mount = fake_mount(f, "");
+	struct pollfd p = {.events = POLLIN};
+	struct nfsrdma_file *file;
+	struct nfsrdma_buf *buf;
+	ssize_t done = 0;
+
+	fake_set_sizes(f, 1 << 20, 1 << 20, 4096);
+	nfsrdma_umount(mount);
+	mount = fake_mount(f, "");
+	cr_assert_eq(nfsrdma_open(mount, &file, "/big", O_CREAT | O_RDWR, 0644), 0);
+	cr_assert_eq(nfsrdma_buf_get(mount, &buf, 8 << 20, NFSRDMA_BUF_WRITE), 0, "%s",
+		     nfsrdma_strerror_last());
+	p.fd = nfsrdma_fd(mount);
+	cr_assert_eq(nfsrdma_pwrite_async(file, buf, 0, 8 << 20, 0, fake_store, &done), 0);
+	while (!done) { /* more than the socket takes: somebody must watch for room in it */
+		cr_assert_eq(poll(&p, 1, 20000), 1, "stuck");
+		cr_assert_geq(nfsrdma_process(mount, 0), 0);
+	}
+	cr_assert_eq(done, 8 << 20);
+	nfsrdma_umount(mount);
+}
