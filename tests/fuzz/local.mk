@@ -11,7 +11,8 @@ CRITERION_TESTS += %D%/test_fuzz
 %C%_test_fuzz_SOURCES = %D%/test_fuzz.c $(fuzz_shared) \
 	%D%/fuzz_wire_rpc_call.c %D%/fuzz_wire_rpc_reply.c %D%/fuzz_wire_read.c %D%/fuzz_wire_write.c \
 	%D%/fuzz_wire_link.c %D%/fuzz_wire_readdir.c %D%/fuzz_wire_mount.c %D%/fuzz_wire_rpcbind.c \
-	%D%/fuzz_wire_generated.c %D%/fuzz_rpcrdma_header.c %D%/fuzz_rpcrdma_private.c
+	%D%/fuzz_wire_generated.c %D%/fuzz_rpcrdma_header.c %D%/fuzz_rpcrdma_private.c \
+	%D%/fuzz_iwarp_mpa.c %D%/fuzz_iwarp_segment.c %D%/fuzz_iwarp_stream.c
 %C%_test_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"$(abs_top_srcdir)/%D%/corpus"'
 %C%_test_fuzz_CFLAGS = $(TEST_CFLAGS)
 %C%_test_fuzz_LDADD = $(TEST_LIBS)
@@ -73,4 +74,19 @@ noinst_PROGRAMS += %D%/fuzz_rpcrdma_private
 %C%_fuzz_rpcrdma_private_CFLAGS = $(fuzz_cflags)
 %C%_fuzz_rpcrdma_private_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_rpcrdma_private_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_iwarp_mpa
+%C%_fuzz_iwarp_mpa_SOURCES = %D%/fuzz_iwarp_mpa.c
+%C%_fuzz_iwarp_mpa_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_iwarp_mpa_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_iwarp_mpa_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_iwarp_segment
+%C%_fuzz_iwarp_segment_SOURCES = %D%/fuzz_iwarp_segment.c
+%C%_fuzz_iwarp_segment_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_iwarp_segment_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_iwarp_segment_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_iwarp_stream
+%C%_fuzz_iwarp_stream_SOURCES = %D%/fuzz_iwarp_stream.c
+%C%_fuzz_iwarp_stream_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_iwarp_stream_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_iwarp_stream_LDADD = $(fuzz_libs)
 endif

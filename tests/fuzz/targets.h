@@ -17,7 +17,10 @@
 	X(wire_rpcbind) \
 	X(wire_generated) \
 	X(rpcrdma_header) \
-	X(rpcrdma_private)
+	X(rpcrdma_private) \
+	X(iwarp_mpa) \
+	X(iwarp_segment) \
+	X(iwarp_stream)
 /* clang-format on */
 
 #endif
