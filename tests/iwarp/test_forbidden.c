@@ -24,7 +24,7 @@ static void forbid_io_uring(int code)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)code),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	const struct sock_fprog prog = { .len = UTIL_ARRAY_SIZE(filter), .filter = filter };
+	const struct sock_fprog prog = {.len = UTIL_ARRAY_SIZE(filter), .filter = filter};
 
 	cr_assert_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
 	cr_assert_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog), 0);
@@ -34,7 +34,7 @@ static void forbid_io_uring(int code)
 
 static void exchange(void)
 {
-	const struct pair_options opts = { .crc = FABRIC_CRC_ON };
+	const struct pair_options opts = {.crc = FABRIC_CRC_ON};
 	struct memory data, region, sink, inbox;
 	struct fabric_sge sge;
 	struct pair pair;
@@ -49,11 +49,13 @@ static void exchange(void)
 	memory_fill(&data, 4);
 	pair_recv(&pair, 1, &inbox, 0, 4096, 1);
 	sge = memory_sge(&data, 0, 100000);
-	cr_assert_eq(pair_post(&pair, 0, FABRIC_OP_WRITE, &sge, region.reg.iova, region.reg.rkey, 0, 1),
-		     0);
+	cr_assert_eq(
+		pair_post(&pair, 0, FABRIC_OP_WRITE, &sge, region.reg.iova, region.reg.rkey, 0, 1),
+		0);
 	sge = memory_sge(&sink, 0, 100000);
-	cr_assert_eq(pair_post(&pair, 0, FABRIC_OP_READ, &sge, region.reg.iova, region.reg.rkey, 0, 2),
-		     0);
+	cr_assert_eq(
+		pair_post(&pair, 0, FABRIC_OP_READ, &sge, region.reg.iova, region.reg.rkey, 0, 2),
+		0);
 	sge = memory_sge(&data, 0, 50);
 	cr_assert_eq(pair_post(&pair, 0, FABRIC_OP_SEND, &sge, 0, 0, 0, 3), 0);
 	for (uint64_t i = 1; i <= 3; i++) {

@@ -30,12 +30,13 @@ struct rnic {
 
 static void rnic_open(struct rnic *r, bool plain)
 {
-	const struct fabric_options opts = { .no_io_uring = plain };
-	struct sockaddr sa = { 0 };
-	struct util_err err = { 0 };
+	const struct fabric_options opts = {.no_io_uring = plain};
+	struct sockaddr sa = {0};
+	struct util_err err = {0};
 
 	cr_assert_eq(iwarp_fabric_ops.open(&r->fabric, &opts, &err), 0, "%s", err.what);
-	cr_assert_eq(iwarp_fabric_ops.domain_open(r->fabric, &sa, sizeof(sa), 0, &r->domain, &err), 0);
+	cr_assert_eq(iwarp_fabric_ops.domain_open(r->fabric, &sa, sizeof(sa), 0, &r->domain, &err),
+		     0);
 	r->p = r->domain->provider;
 }
 
@@ -84,7 +85,8 @@ static uint8_t *small_pages(size_t len)
 /* n huge pages, NULL where the kernel gives none. */
 static uint8_t *huge_pages(size_t n)
 {
-	uint8_t *p = mmap(NULL, (n + 1) * HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *p = mmap(NULL, (n + 1) * HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
 	uint8_t *aligned = (uint8_t *)(((uintptr_t)p + HUGE - 1) & ~(HUGE - 1));
 
 	cr_assert(p != MAP_FAILED);
@@ -95,7 +97,7 @@ static uint8_t *huge_pages(size_t n)
 
 Test(iwarp_pin, charges_what_vmpin_grows_by)
 {
-	static const size_t lens[] = { 1, 4096, 4097, 65536, (1 << 20) + 5 };
+	static const size_t lens[] = {1, 4096, 4097, 65536, (1 << 20) + 5};
 	struct rnic r;
 	uint8_t *mem = small_pages(2 << 20);
 
@@ -179,7 +181,7 @@ Test(iwarp_pin, hundred_rounds_leave_nothing_behind)
 
 Test(iwarp_pin, memory_no_peer_reaches_costs_nothing)
 {
-	static const unsigned access[] = { 0, MR_ACCESS_LOCAL_WRITE };
+	static const unsigned access[] = {0, MR_ACCESS_LOCAL_WRITE};
 	struct rnic r;
 	uint8_t *mem = small_pages(1 << 20);
 
@@ -222,7 +224,7 @@ Test(iwarp_pin, memory_that_cannot_be_written_is_refused_with_a_reason)
 {
 	struct rnic r;
 	struct mr_registration reg;
-	struct util_err err = { 0 };
+	struct util_err err = {0};
 	void *mem = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t before = booked("VmPin:");
 
@@ -274,7 +276,7 @@ Test(iwarp_pin, without_io_uring_pages_are_locked_and_counted)
 /* Become a user to whom the limit applies.  False when that is not ours to decide. */
 static bool become_nobody(rlim_t memlock)
 {
-	const struct rlimit rl = { memlock, memlock };
+	const struct rlimit rl = {memlock, memlock};
 
 	if (setrlimit(RLIMIT_MEMLOCK, &rl) != 0)
 		return false;
@@ -288,7 +290,7 @@ static void expect_limit(bool plain)
 {
 	struct rnic r;
 	struct mr_registration small, large;
-	struct util_err err = { 0 };
+	struct util_err err = {0};
 	uint8_t *mem = small_pages(4 << 20);
 	uint64_t begin;
 
@@ -322,7 +324,7 @@ Test(iwarp_pin, limit_on_locked_pages_is_named_too)
 Test(iwarp_pin, room_that_a_sibling_gives_back_soon_is_waited_for)
 {
 	struct mr_registration reg;
-	struct util_err err = { 0 };
+	struct util_err err = {0};
 	uint8_t *mem = small_pages(2 << 20);
 	struct rnic r;
 	int ready[2];

@@ -6,6 +6,8 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -529,6 +531,33 @@ Test(iwarp_startup, silent_connections_do_not_keep_others_out)
 	cr_expect(!peer.frame.reject);
 	for (unsigned i = 0; i < CROWD; i++)
 		close(fds[i]);
+	peer_close(&peer);
+}
+
+Test(iwarp_startup, out_of_descriptors_the_listener_looks_away_and_comes_back)
+{
+	const struct peer_options opts = {0};
+	struct rlimit limit, none;
+	struct fabric_request *req;
+	struct pollfd pfd = {.events = POLLIN};
+	struct peer peer;
+
+	peer_open(&peer, &opts);
+	peer_connect(&peer);
+	request_bytes(&peer, 0, 1, NULL, 0);
+	pfd.fd = peer.pair.ops->listener_fd(peer.pair.listener);
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 3; /* everything is taken */
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	cr_expect_eq(poll(&pfd, 1, 1000), 1);
+	cr_expect_eq(peer.pair.ops->listener_poll(peer.pair.listener, &req), -EAGAIN);
+	cr_expect_eq(poll(&pfd, 1, 0), 0, "the listener keeps its caller busy");
+	cr_expect_neq(peer.pair.ops->listener_deadline(peer.pair.listener), 0);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	peer_accept(&peer, &opts);
+	peer_read_frame(&peer, IWARP_MPA_REPLY);
+	cr_expect(!peer.frame.reject);
 	peer_close(&peer);
 }
 

@@ -22,12 +22,14 @@
 #define HALF_OPEN_NS (5 * UTIL_NS_PER_S)
 #define BACKLOG 512
 #define ACCEPTS_PER_POLL 32
+#define PAUSE_NS (100 * UTIL_NS_PER_MS)
 
 struct listener {
 	struct fabric_listener base;
 	struct iwarp_fabric *fabric;
 	struct iwarp_domain *domain; /* what requests refer to */
 	int fd, epoll;
+	uint64_t paused_ns;	    /* out of descriptors: do not accept before; 0: accepting */
 	struct util_list half_open; /* struct iwarp_request, oldest first */
 	unsigned nhalf_open;
 };
@@ -244,6 +246,19 @@ static void admit(struct listener *l, int fd, const struct sockaddr_storage *pee
 	l->nhalf_open++;
 }
 
+/* A waiting connection that cannot be accepted would keep the descriptor readable: look away. */
+static void pause_accepting(struct listener *l)
+{
+	epoll_ctl(l->epoll, EPOLL_CTL_DEL, l->fd, NULL);
+	l->paused_ns = util_clock_ns() + PAUSE_NS;
+}
+
+static void resume_accepting(struct listener *l)
+{
+	if (l->paused_ns && l->paused_ns <= util_clock_ns() && watch(l->epoll, l->fd, NULL) == 0)
+		l->paused_ns = 0;
+}
+
 static void accept_some(struct listener *l)
 {
 	for (int i = 0; i < ACCEPTS_PER_POLL; i++) {
@@ -252,6 +267,9 @@ static void accept_some(struct listener *l)
 		int fd = accept4(l->fd, (struct sockaddr *)&peer, &len,
 				 SOCK_NONBLOCK | SOCK_CLOEXEC);
 
+		if (fd < 0 &&
+		    (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+			pause_accepting(l);
 		if (fd < 0)
 			return;
 		admit(l, fd, &peer);
@@ -297,6 +315,7 @@ int iwarp_listener_poll(struct fabric_listener *base, struct fabric_request **re
 	struct epoll_event event;
 
 	expire(l);
+	resume_accepting(l);
 	/* One event at a time: dropping a connection must not leave a stale event behind. */
 	for (unsigned i = 0; i < HALF_OPEN_MAX; i++) {
 		if (epoll_wait(l->epoll, &event, 1, 0) != 1)
@@ -317,10 +336,12 @@ int iwarp_listener_poll(struct fabric_listener *base, struct fabric_request **re
 uint64_t iwarp_listener_deadline(struct fabric_listener *base)
 {
 	struct listener *l = listener_of(base);
+	uint64_t expiry;
 
 	if (util_list_empty(&l->half_open))
-		return 0;
-	return UTIL_LIST_ENTRY(l->half_open.next, struct iwarp_request, node)->deadline_ns;
+		return l->paused_ns;
+	expiry = UTIL_LIST_ENTRY(l->half_open.next, struct iwarp_request, node)->deadline_ns;
+	return l->paused_ns && l->paused_ns < expiry ? l->paused_ns : expiry;
 }
 
 void iwarp_listener_close(struct fabric_listener *base)

@@ -161,7 +161,6 @@ static struct io_uring_sqe *get_sqe(struct iwarp_cq *cq)
 static int run_now(struct iwarp_cq *cq)
 {
 	struct driver *d = driver_of(cq);
-	struct io_uring_cqe *cqe;
 	int err;
 
 	d->now_done = false;
@@ -170,7 +169,7 @@ static int run_now(struct iwarp_cq *cq)
 	while (!d->now_done) {
 		if (err < 0 && err != -EAGAIN && err != -EBUSY && err != -EINTR)
 			return err;
-		err = io_uring_wait_cqe(&d->ring, &cqe);
+		err = io_uring_submit_and_wait(&d->ring, 1);
 		reap(cq);
 	}
 	return d->now_result;
