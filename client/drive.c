@@ -133,6 +133,9 @@ void client_drive(struct nfsrdma *mount, int timeout_ms)
 	else
 		sleep_poll(mount, timeout_ms);
 	progress_once(mount);
+	/* The application's descriptor was left alone while we waited otherwise. */
+	for (unsigned i = 0; mount->epoll_fd >= 0 && i < mount->nconns; i++)
+		transport_client_fd(mount->conn[i]);
 }
 
 int nfsrdma_process(struct nfsrdma *mount, int timeout_ms)

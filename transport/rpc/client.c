@@ -256,6 +256,7 @@ int transport_client_wait(struct transport_client *client, int timeout_ms)
 	int wait_ms = timeout_ms;
 	int err;
 
+	core->fd_asked = false;
 	if (next_ns) {
 		int until_ms = util_clock_until_ms(next_ns);
 

@@ -33,6 +33,7 @@ struct transport_core {
 	/* timers and readiness */
 	uint64_t timer_ns;	/* no call's time runs out before this; 0: none */
 	int epoll_fd, timer_fd; /* -1 until transport_client_fd() asks */
+	bool fd_asked;		/* since the last wait(): somebody may sleep on epoll_fd */
 	uint64_t armed_ns;	/* what timer_fd is set to, 0: disarmed */
 	int watched_fd;		/* the link's, in epoll_fd; -1 */
 	uint32_t watched_events;

@@ -3,7 +3,8 @@
  * ready.c - one descriptor that is readable when transport_client_process() has work.
  *
  * An epoll descriptor over the link's own descriptor and a timerfd.  It exists from the first
- * transport_client_fd() on; a program that only waits (transport_client_wait) never pays for it.
+ * transport_client_fd() on and is kept up to date until somebody waits otherwise
+ * (transport_client_wait): a program that only waits, or has ceased to ask, does not pay for it.
  * Both are touched only when what they should say differs from what they say, so that a
  * busy client makes no system call here: the timer's bound moves about once per timeo.
  */
@@ -86,7 +87,7 @@ void transport_core_ready_update(struct transport_core *core)
 	uint64_t at_ns;
 	int fd = -1;
 
-	if (core->epoll_fd < 0)
+	if (core->epoll_fd < 0 || !core->fd_asked)
 		return;
 	at_ns = transport_core_next_ns(core);
 	if (core->state == TRANSPORT_CORE_CONNECTING || core->state == TRANSPORT_CORE_UP) {
@@ -108,6 +109,7 @@ int transport_client_fd(struct transport_client *client)
 		if (err)
 			return err;
 	}
+	core->fd_asked = true;
 	transport_core_ready_update(core);
 	return core->epoll_fd;
 }
