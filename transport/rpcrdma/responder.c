@@ -111,7 +111,10 @@ static bool poll_some(struct rpcrdma_scq *scq)
 
 		for (int i = 0; i < n; i++)
 			on_completion(&wc[i]);
-		if (n == 0 && scq->ops->cq_arm(scq->cq) == 0)
+		if (n > 0)
+			continue;
+		scq->touched = false;
+		if (scq->ops->cq_arm(scq->cq) == 0)
 			return false;
 	}
 	return true;
@@ -142,7 +145,9 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
  */
 static uint64_t scq_deadline(struct rpcrdma_scq *scq)
 {
-	scq->more = scq->more || scq->ops->cq_arm(scq->cq) != 0;
+	if (scq->touched)
+		scq->more = scq->more || scq->ops->cq_arm(scq->cq) != 0;
+	scq->touched = false;
 	if (scq->more)
 		return 1; /* long ago: now */
 	return earlier(scq->ops->cq_deadline(scq->cq),

@@ -38,6 +38,7 @@ struct rpcrdma_scq {
 	struct util_list starved; /* calls that wait for pool memory to pull their chunks to */
 	uint32_t depth, used;	  /* completions it can hold, and those its connections may cause */
 	bool more;		  /* stopped polling for fairness, there may be more */
+	bool touched;		  /* work was posted since the queue ran dry: arm it again */
 	uint64_t retry_ns;	  /* when the starved are tried again */
 	/* work areas */
 	struct rpcrdma_header header;
@@ -137,6 +138,8 @@ uint32_t rpcrdma_conn_depth_of(const struct transport_server_params *params,
 void rpcrdma_conn_params(const struct rpcrdma_conn *conn, struct fabric_conn_params *params);
 /* End it: DISCONNECTED will follow. why is logged. */
 void rpcrdma_conn_drop(struct rpcrdma_conn *conn, const char *why);
+/* Post a chain; the connection is dropped if that fails. */
+void rpcrdma_conn_post(struct rpcrdma_conn *conn, struct fabric_wr *chain);
 /* Post the pending receives when they are worth a chain. */
 void rpcrdma_conn_refill(struct rpcrdma_conn *conn);
 /* The fabric's connection is over (or never was).  Frees it all unless the service holds calls. */

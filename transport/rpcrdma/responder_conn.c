@@ -238,10 +238,18 @@ void rpcrdma_conn_drop(struct rpcrdma_conn *conn, const char *why)
 	conn->scq->ops->conn_disconnect(conn->conn);
 }
 
+void rpcrdma_conn_post(struct rpcrdma_conn *conn, struct fabric_wr *chain)
+{
+	conn->scq->touched = true;
+	if (conn->scq->ops->post_send(conn->conn, chain))
+		rpcrdma_conn_drop(conn, "the connection takes no more work");
+}
+
 void rpcrdma_conn_refill(struct rpcrdma_conn *conn)
 {
 	if (conn->dropping || conn->recvq.npending < conn->refill)
 		return;
+	conn->scq->touched = true;
 	if (rpcrdma_recvq_post(&conn->recvq, conn->conn))
 		rpcrdma_conn_drop(conn, "the connection takes no more receives");
 }

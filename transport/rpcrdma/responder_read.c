@@ -143,8 +143,7 @@ bool rpcrdma_sreq_post_reads(struct rpcrdma_sreq *req)
 	scq->wr[n - 1].wr_id = rpcrdma_sendq_push(&conn->sendq, &req->reading, n, true, &signal);
 	req->reads_out = n;
 	conn->reads_out += n;
-	if (scq->ops->post_send(conn->conn, scq->wr))
-		rpcrdma_conn_drop(conn, "the connection takes no more reads");
+	rpcrdma_conn_post(conn, scq->wr);
 	return true;
 }
 

@@ -310,8 +310,7 @@ static bool post_reply(struct rpcrdma_sreq *req)
 	/* ORDER: the receive for the call this reply allows comes before the reply. */
 	rpcrdma_sreq_give_recv(req);
 	rpcrdma_conn_refill(conn);
-	if (conn->scq->ops->post_send(conn->conn, conn->scq->wr))
-		rpcrdma_conn_drop(conn, "the connection takes no more sends");
+	rpcrdma_conn_post(conn, conn->scq->wr);
 	rpcrdma_sreq_give(req);
 	return true;
 }
