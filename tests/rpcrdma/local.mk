@@ -18,4 +18,5 @@ CRITERION_TESTS += %D%/test_rpcrdma_fake
 CRITERION_TESTS += %D%/test_rpcrdma_iwarp
 %C%_test_rpcrdma_iwarp_SOURCES = $(FAKE_SOURCES) %D%/harness.h %D%/harness.c %D%/test_iwarp.c
 %C%_test_rpcrdma_iwarp_CFLAGS = $(TEST_CFLAGS)
+%C%_test_rpcrdma_iwarp_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 %C%_test_rpcrdma_iwarp_LDADD = $(TEST_LIBS)
