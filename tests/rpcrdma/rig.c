@@ -98,7 +98,8 @@ void rig_send(struct rig *r, const struct rpcrdma_header *h, const void *msg, si
 	ssize_t n = rpcrdma_header_encode(h, buf, sizeof(buf));
 
 	cr_assert_gt(n, 0);
-	memcpy(buf + n, msg, len);
+	if (len > 0)
+		memcpy(buf + n, msg, len);
 	cr_assert_eq(fake_peer_send(r->peer, buf, (size_t)n + len), 0);
 }
 
