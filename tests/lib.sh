@@ -83,3 +83,26 @@ server_stop() {
 
 sha() { sha256sum "$1" | cut -d' ' -f1; }
 random_file() { head -c "$2" /dev/urandom >"$1"; }
+
+# proxy_start PORT ARGS...: a faulty link to PORT; sets PROXY_PORT, commands go to fd PROXY_IN.
+proxy_start() {
+	local fifo=$T/proxy.$RANDOM
+	mkfifo "$fifo"
+	"$BUILD/tests/faults/proxy" "$@" <"$fifo" >"$T/proxy.port" 2>"$T/proxy.err" &
+	PROXY_PID=$!
+	LIB_PIDS+=("$PROXY_PID")
+	exec {PROXY_IN}>"$fifo"
+	rm -f "$fifo"
+	for _ in $(seq 100); do
+		[ ! -s "$T/proxy.port" ] || break
+		sleep 0.02
+	done
+	PROXY_PORT=$(cat "$T/proxy.port")
+	[ -n "$PROXY_PORT" ]
+}
+proxy_say() { echo "$1" >&"$PROXY_IN"; }
+proxy_stop() {
+	exec {PROXY_IN}>&-
+	wait "$PROXY_PID" 2>/dev/null
+	: >"$T/proxy.port"
+}

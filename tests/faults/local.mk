@@ -1,1 +1,4 @@
 # SPDX-License-Identifier: BSD-2-Clause
+check_PROGRAMS += %D%/proxy
+%C%_proxy_SOURCES = %D%/proxy.c
+%C%_proxy_CFLAGS = $(AM_CFLAGS) -Wno-missing-prototypes
