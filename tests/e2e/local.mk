@@ -6,3 +6,9 @@ check_PROGRAMS += %D%/no_uring
 %C%_no_uring_SOURCES = %D%/no_uring.c
 %C%_no_uring_CFLAGS = $(AM_CFLAGS) -Wno-missing-prototypes
 %C%_no_uring_LDADD = -lseccomp
+
+# On the shared library, as an application is.
+check_PROGRAMS += %D%/steady
+%C%_steady_SOURCES = %D%/steady.c
+%C%_steady_CFLAGS = $(AM_CFLAGS) -Wno-missing-prototypes
+%C%_steady_LDADD = client/libnfsrdma.la
