@@ -27,7 +27,7 @@ if HAVE_CRITERION
 check_PROGRAMS += $(CRITERION_TESTS)
 endif
 
-EXTRA_DIST += %D%/run.sh %D%/lib.sh %D%/skips.txt tools/packages.sh
+EXTRA_DIST += %D%/run.sh %D%/lib.sh %D%/skips.txt tools/packages.sh tools/quickstart.sh CONTRIBUTING.md docs
 
 # What tests/run.sh builds and asks for
 .PHONY: check-programs list-criterion
@@ -35,6 +35,6 @@ check-programs: $(check_PROGRAMS)
 list-criterion:
 	@echo $(CRITERION_TESTS)
 
-# make check: everything that needs no guest kernel
+# make check: the Criterion tests; tests/run.sh runs everything
 check-local: check-programs
-	$(top_srcdir)/tests/run.sh --build-dir $(abs_top_builddir) --no-configure
+	$(top_srcdir)/tests/run.sh --build-dir $(abs_top_builddir) --no-configure --units

@@ -3,10 +3,12 @@
 #
 # run.sh - build, run every test, count.
 #
-#   tests/run.sh [--kernel] [--only PATTERN] [--build-dir DIR] [--no-configure] [--no-packages] [--list]
+#   tests/run.sh [--kernel] [--fresh] [--units] [--only PATTERN] [--build-dir DIR] [--no-configure] [--no-packages] [--list]
 #
 # Without options: every test that needs no guest kernel and no package that starts services.
 #   --kernel        adds the guests (tests/vm): real kernel peers in User Mode Linux
+#   --fresh         adds a minimal Debian 12 root in which the README's two commands are run (tests/fresh)
+#   --units         only the Criterion binaries (make check)
 #   --only PATTERN  only tests whose name matches the glob, e.g. 'mr', 'e2e/*'
 #   --no-configure  DIR is configured and built already
 #   --no-packages   install nothing
@@ -16,17 +18,19 @@
 # one that is not fails the run.  The last line counts: N passed, N failed, N skipped.
 set -u
 src=$(cd "$(dirname "$0")/.." && pwd)
-build=$src/build kernel=0 only='*' configure=1 packages=1 list=0
+build=$src/build kernel=0 fresh=0 units=0 only='*' configure=1 packages=1 list=0
 
 while [ $# -gt 0 ]; do
 	case $1 in
 	--kernel) kernel=1 ;;
+	--fresh) fresh=1 ;;
+	--units) units=1 ;;
 	--only) only=${2:?--only needs a pattern}; shift ;;
 	--build-dir) build=${2:?--build-dir needs a folder}; shift ;;
 	--no-configure) configure=0 packages=0 ;;
 	--no-packages) packages=0 ;;
 	--list) list=1 ;;
-	-h | --help) sed -n '3,20s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '3,22s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	*) echo "run.sh: unknown option '$1' (see --help)" >&2; exit 2 ;;
 	esac
 	shift
@@ -36,6 +40,7 @@ cd "$src" || exit 1
 if [ $packages = 1 ]; then
 	purposes="build test"
 	[ $kernel = 0 ] || purposes="$purposes kernel"
+	[ $fresh = 0 ] || purposes="$purposes fresh"
 	tools/packages.sh install $purposes || exit 1
 fi
 jobs=$(nproc)
@@ -53,10 +58,12 @@ make -s -C "$build" -j"$jobs" all >"$build/make.log" 2>&1 &&
 
 # ---- the tests there are: "name kind path"
 tests=$(make -s --no-print-directory -C "$build" list-criterion | tr ' ' '\n' | sed -n 's|^tests/\(.*\)/test_.*$|\1 criterion &|p'
+	[ $units = 0 ] || exit 0
 	for s in tests/abi tests/cli tests/e2e tests/faults; do
 		for f in "$s"/*.sh; do [ -x "$f" ] && echo "${f#tests/} tap $f" | sed 's|\.sh | |'; done
 	done
-	[ $kernel = 0 ] || echo "vm tap tests/vm/run.sh")
+	[ $kernel = 0 ] || echo "vm tap tests/vm/run.sh"
+	[ $fresh = 0 ] || echo "fresh tap tests/fresh/run.sh")
 [ $list = 0 ] || { echo "$tests" | cut -d' ' -f1; exit 0; }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/nfsrdma-run.XXXXXX")
@@ -68,7 +75,7 @@ passed=0 failed=0 skipped=0 failures=
 run_one() { # name kind path
 	local tap=$work/tap log=$work/log limit=900 start=$SECONDS status p f s
 	: >"$tap"
-	[ "$1" != vm ] || limit=2400
+	case $1 in vm | fresh) limit=2400 ;; esac
 	if [ "$2" = criterion ]; then
 		(cd "$build" && ASAN_OPTIONS="${ASAN_OPTIONS:-}:log_path=$work/asan" timeout -k 10 $limit "$3" --tap="$tap" -q) \
 			>"$log" 2>&1

@@ -8,7 +8,7 @@
 #   tools/packages.sh install PURPOSE...  install what is missing: as root, or by sudo without asking for a
 #                                         password twice; otherwise print the one line to run, exit 1
 #
-# PURPOSE: build (compile and run), test (tests/run.sh), kernel (tests/run.sh --kernel).
+# PURPOSE: build (compile and run), test (tests/run.sh), kernel (tests/run.sh --kernel), fresh (--fresh).
 set -euo pipefail
 
 packages() {
@@ -19,7 +19,8 @@ packages() {
 	test) echo git libcriterion-dev libseccomp-dev scdoc python3 strace iproute2 \
 		libnfs-utils tshark iperf3 valgrind clang libclang-rt-14-dev xz-utils procps util-linux ;;
 	kernel) echo flex bison bc libelf-dev xz-utils iproute2 util-linux ;;
-	*) echo "packages.sh: unknown purpose '$1' (build, test, kernel)" >&2; exit 2 ;;
+	fresh) echo git mmdebstrap ;;
+	*) echo "packages.sh: unknown purpose '$1' (build, test, kernel, fresh)" >&2; exit 2 ;;
 	esac
 }
 
