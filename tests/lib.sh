@@ -39,9 +39,9 @@ not_ok() {
 }
 skip() { tap_n=$((tap_n + 1)); echo "ok $tap_n - $1 # SKIP $2"; }
 check() {
-	local claim=$1 out
+	local claim=$1
 	shift
-	if out=$("$@" 2>&1); then ok "$claim"; else not_ok "$claim" "status $? of: $*" "$out"; fi
+	if "$@" >"$T/check.out" 2>&1; then ok "$claim"; else not_ok "$claim" "status $? of: $*" "$(tail -n 20 "$T/check.out")"; fi
 }
 finish() { echo "1..$tap_n"; exit $tap_bad; }
 

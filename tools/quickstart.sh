@@ -48,7 +48,8 @@ echo "  done after $((SECONDS - start)) s"
 PATH=$(pwd)/build:$PATH
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/nfsrdma-quickstart.XXXXXX")
-mkdir "$work/export"
+chmod 755 "$work"
+mkdir -m 1777 "$work/export" # the server squashes root
 say "3. A server on loopback (nfsrdmad, ports chosen by the kernel)"
 nfsrdmad --export "$work/export=/demo" --port 0 --tcp-port 0 --no-rpcbind --state "$work/state" \
 	>"$work/ready" 2>"$work/nfsrdmad.err" &

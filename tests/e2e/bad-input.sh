@@ -5,7 +5,7 @@
 # nothing behind.
 . "$(dirname "$0")/../lib.sh"
 
-mkdir "$T/export" "$T/export/dir"
+mkdir -m 777 "$T/export" "$T/export/dir"
 echo data >"$T/export/file"
 server_start --export "$T/export=/e" || { not_ok "the server starts"; finish; }
 rdma=proto=rdma,fabric=iwarp,port=$RDMA_PORT tcp=proto=tcp,port=$TCP_PORT

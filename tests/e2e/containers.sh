@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 no_uring=$BUILD/tests/e2e/no_uring
 
-mkdir "$T/export"
+mkdir -m 777 "$T/export"
 random_file "$T/f" $((32 << 20))
 for errno in "" --enosys; do
 	SERVER_WRAP=("$no_uring" $errno)

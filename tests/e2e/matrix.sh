@@ -16,7 +16,7 @@ if [ "${room:-0}" -gt $((big * 3)) ]; then
 else
 	store=$T
 fi
-mkdir "$store/export"
+mkdir -m 777 "$store/export"
 server_start --export "$store/export=/e" || { not_ok "the server starts"; finish; }
 random_file "$store/big" $((big << 20))
 random_file "$store/small" $((small << 20))

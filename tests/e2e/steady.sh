@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 count=2000
 
-mkdir "$T/export"
+mkdir -m 777 "$T/export"
 server_start --export "$T/export=/e" || { not_ok "the server starts"; finish; }
 
 # Between the marks: lines of strace -f.

@@ -9,7 +9,7 @@ if ! command -v tshark >/dev/null || [ "$(id -u)" != 0 ]; then
 	skip "a dissector reads the session" "needs root and tshark"
 	finish
 fi
-mkdir "$T/export"
+mkdir -m 777 "$T/export"
 server_start --export "$T/export=/e" || { not_ok "the server starts"; finish; }
 random_file "$T/f" 300000
 

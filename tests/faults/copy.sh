@@ -5,7 +5,7 @@
 # words when it was told not to wait.
 . "$(dirname "$0")/../lib.sh"
 
-mkdir "$T/export"
+mkdir -m 777 "$T/export"
 random_file "$T/f" $((64 << 20))
 server_start --export "$T/export=/e" || { not_ok "the server starts"; finish; }
 fixed=(--port "$RDMA_PORT" --tcp-port "$TCP_PORT" --export "$T/export=/e")
