@@ -89,6 +89,7 @@ static void stats_transport(struct nfsrdma *mount,
 		transport_client_counters(mount->conn[i], &one);
 		sum.rpcs += one.rpcs;
 		sum.doorbells += one.doorbells;
+		sum.progress_sends += one.progress_sends;
 		sum.receive_calls += one.receive_calls;
 		sum.completions_signalled += one.completions_signalled;
 		sum.credit_waits += one.credit_waits;
@@ -99,6 +100,7 @@ static void stats_transport(struct nfsrdma *mount,
 	}
 	fn(arg, "rpcs", sum.rpcs);
 	fn(arg, "doorbells", sum.doorbells);
+	fn(arg, "progress_sends", sum.progress_sends);
 	fn(arg, "receive_calls", sum.receive_calls);
 	fn(arg, "completions_signalled", sum.completions_signalled);
 	fn(arg, "credit_waits", sum.credit_waits);

@@ -84,7 +84,7 @@ const struct fabric_attr *transport_client_attr(const struct transport_client *c
 const struct sockaddr_storage *transport_client_local(const struct transport_client *client);
 
 struct transport_counters {
-	uint64_t rpcs, doorbells, receive_calls, completions_signalled, credit_waits, retransmits,
+	uint64_t rpcs, doorbells, progress_sends, receive_calls, completions_signalled, credit_waits, retransmits,
 		reconnects, bytes_sent, bytes_received;
 };
 

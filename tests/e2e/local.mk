@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 EXTRA_DIST += %D%/bench.sh %D%/every-procedure.py %D%/handle-after-restart.py %D%/libnfs-tools.sh \
 	%D%/nfsrdmad.sh %D%/tshark-tcp.sh %D%/unprivileged-server.sh
-EXTRA_DIST += %D%/bench.sh
 check_PROGRAMS += %D%/no_uring
 %C%_no_uring_SOURCES = %D%/no_uring.c
 %C%_no_uring_CFLAGS = $(AM_CFLAGS) -Wno-missing-prototypes

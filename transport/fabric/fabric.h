@@ -225,7 +225,9 @@ struct fabric_request {
 
 /* Transport counters of one cq, witnessed by strace in the tests. */
 struct fabric_counters {
-	uint64_t doorbells;        /* submitting system calls / ibv_post_send calls */
+	uint64_t doorbells;        /* post_send calls that submitted; on iwarp one system call each */
+	uint64_t progress_sends;   /* iwarp: sending system calls outside post_send: what the peer
+				    * reads, what the socket had no room for (a NIC's own work) */
 	uint64_t receive_calls;    /* system calls made to receive or poll */
 	uint64_t completions_signalled;
 	uint64_t bytes_sent, bytes_received; /* payload and headers on the connection */

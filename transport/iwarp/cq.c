@@ -44,6 +44,19 @@ void iwarp_cq_retime(struct iwarp_conn *conn)
 		util_list_add(&conn->cq->timed, &conn->timed_node);
 }
 
+/*
+ * A post's first call is its doorbell; whatever else is sent (answers to the peer's RDMA Reads, what
+ * the socket had no room for) is what a NIC does by itself.
+ */
+void iwarp_cq_count_send(struct iwarp_cq *cq)
+{
+	if (cq->ringing)
+		cq->counters.doorbells++;
+	else
+		cq->counters.progress_sends++;
+	cq->ringing = false;
+}
+
 int iwarp_cq_create(struct fabric_domain *base, uint32_t depth, struct fabric_cq **cqp,
 		    struct util_err *err)
 {

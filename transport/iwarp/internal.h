@@ -312,6 +312,7 @@ struct iwarp_cq {
 	void *driver; /* the backend's */
 	struct util_list conns, active, done, timed;
 	unsigned busy_polls; /* polls since the backend was asked last */
+	bool ringing;        /* inside post_send, nothing sent yet */
 	struct fabric_counters counters;
 };
 
@@ -347,6 +348,7 @@ uint64_t iwarp_cq_deadline(struct fabric_cq *cq);
 void iwarp_cq_counters(const struct fabric_cq *cq, struct fabric_counters *counters);
 /* The connection may make progress: look at it in the next poll. */
 void iwarp_cq_activate(struct iwarp_conn *conn);
+void iwarp_cq_count_send(struct iwarp_cq *cq);
 /* The connection has something for the caller. */
 void iwarp_cq_announce(struct iwarp_conn *conn);
 /* deadline_ns or nudge_ns changed. */

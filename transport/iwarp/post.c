@@ -180,7 +180,9 @@ int iwarp_post_send(struct fabric_conn *base, struct fabric_wr *chain)
 		return -ENOMEM;
 	for (const struct fabric_wr *wr = chain; wr; wr = wr->next)
 		take_wr(conn, iwarp_sq_slot(sq, sq->tail++), wr);
+	conn->cq->ringing = true;
 	iwarp_tx_progress(conn);
+	conn->cq->ringing = false;
 	return 0;
 }
 

@@ -76,7 +76,7 @@ static ssize_t plain_send(struct iwarp_conn *conn, struct msghdr *msg)
 {
 	ssize_t n;
 
-	conn->cq->counters.doorbells++;
+	iwarp_cq_count_send(conn->cq);
 	do
 		n = sendmsg(conn->sock.fd, msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);

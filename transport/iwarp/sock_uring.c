@@ -181,7 +181,7 @@ static ssize_t uring_send(struct iwarp_conn *conn, struct msghdr *msg)
 
 	io_uring_prep_sendmsg(sqe, conn->sock.fd, msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 	sqe->user_data = tag(NULL, REQUEST_NOW);
-	conn->cq->counters.doorbells++;
+	iwarp_cq_count_send(conn->cq);
 	return run_now(conn->cq);
 }
 

@@ -402,6 +402,7 @@ static void link_counters(const struct transport_link *tlink, struct transport_c
 
 	link->ops->cq_counters(link->cq, &f);
 	counters->doorbells = f.doorbells;
+	counters->progress_sends = f.progress_sends;
 	counters->receive_calls = f.receive_calls;
 	counters->completions_signalled = f.completions_signalled;
 	counters->bytes_sent = f.bytes_sent;
