@@ -28,6 +28,7 @@ static void buf_init(struct nfsrdma_buf *buf, struct nfsrdma *mount, struct mr_l
 	util_list_init(&buf->node);
 	buf->mount = mount;
 	buf->lease = lease;
+	buf->addr = lease->addr;
 	buf->len = len;
 	buf->flags = flags;
 	atomic_store_explicit(&buf->hold, CLIENT_BUF_OWNED, memory_order_relaxed);
@@ -43,6 +44,8 @@ int nfsrdma_buf_get(struct nfsrdma *mount, struct nfsrdma_buf **bufp, size_t len
 
 	util_err_clear(&mount->err);
 	mount->nfs_status = 0;
+	if (mount->closing)
+		return client_fail(-ESHUTDOWN, "get a buffer", NULL, NULL, 0);
 	if (!len || !flags || flags & ~(NFSRDMA_BUF_READ | NFSRDMA_BUF_WRITE)) {
 		client_error(mount, -EINVAL, "length 0 or unknown flags");
 		return client_fail_mount(mount, -EINVAL, "get a buffer", NULL);
@@ -74,19 +77,24 @@ int nfsrdma_buf_get(struct nfsrdma *mount, struct nfsrdma_buf **bufp, size_t len
 void nfsrdma_buf_put(struct nfsrdma_buf *buf)
 {
 	struct nfsrdma_ctx *ctx;
+	bool abandoned;
 
 	if (!buf)
 		return;
 	ctx = buf->mount->ctx;
 	pthread_mutex_lock(&ctx->bufs_lock);
 	util_list_del(&buf->node);
+	abandoned = buf->abandoned;
 	pthread_mutex_unlock(&ctx->bufs_lock);
-	client_buf_disown(buf);
+	if (abandoned)
+		client_buf_unref(buf);
+	else
+		client_buf_disown(buf);
 }
 
 void *nfsrdma_buf_addr(const struct nfsrdma_buf *buf)
 {
-	return buf->lease->addr;
+	return buf->addr;
 }
 
 size_t nfsrdma_buf_len(const struct nfsrdma_buf *buf)
@@ -96,14 +104,25 @@ size_t nfsrdma_buf_len(const struct nfsrdma_buf *buf)
 
 void client_bufs_abandon(struct nfsrdma *mount)
 {
-	struct util_list mine, *node;
-
-	util_list_init(&mine);
 	pthread_mutex_lock(&mount->ctx->bufs_lock);
-	util_list_splice(&mine, &mount->bufs);
+	UTIL_LIST_FOR_EACH (node, &mount->bufs) {
+		struct nfsrdma_buf *buf = UTIL_LIST_ENTRY(node, struct nfsrdma_buf, node);
+
+		client_buf_ref(buf); /* the user's, until he puts it or all is over */
+		buf->abandoned = true;
+		client_buf_disown(buf);
+	}
 	pthread_mutex_unlock(&mount->ctx->bufs_lock);
-	while ((node = util_list_pop(&mine)))
-		client_buf_disown(UTIL_LIST_ENTRY(node, struct nfsrdma_buf, node));
+}
+
+void client_bufs_free(struct nfsrdma *mount)
+{
+	struct util_list *node;
+
+	pthread_mutex_lock(&mount->ctx->bufs_lock);
+	while ((node = util_list_pop(&mount->bufs)))
+		client_buf_unref(UTIL_LIST_ENTRY(node, struct nfsrdma_buf, node));
+	pthread_mutex_unlock(&mount->ctx->bufs_lock);
 }
 
 void client_buf_ref(struct nfsrdma_buf *buf)

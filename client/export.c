@@ -12,6 +12,7 @@
 #include "client/internal.h"
 
 #define MAX_EXPORTS (1u << 16) /* a list longer than this is nonsense */
+#define GROUPS_MAX 4096
 
 size_t client_export_match(const char *export, size_t len, const char *path)
 {
@@ -176,4 +177,79 @@ int client_export_find(struct nfsrdma *mount, struct transport_client *conn)
 			util_err_hint(&mount->err, "the server exports %s", exports.what);
 	}
 	return err;
+}
+
+/* ---- the server's exports ----------------------------------------------------------------- */
+
+struct export_list {
+	int (*fn)(void *arg, const char *path, const char *groups);
+	void *arg;
+};
+
+/* "10.0.0.0/8,host" into out, as far as it holds them; "*" when everybody may. */
+static void groups_words(const struct wire_export *x, char *out, size_t len)
+{
+	struct wire_dec groups = x->groups;
+	const uint8_t *name;
+	uint32_t name_len;
+	size_t used = 0;
+
+	strcpy(out, x->ngroups ? "" : "*");
+	while (wire_export_group_next(&groups, &name, &name_len) == 1) {
+		if (name_len + 2 > len - used)
+			break;
+		if (used)
+			out[used++] = ',';
+		memcpy(out + used, name, name_len);
+		used += name_len;
+		out[used] = '\0';
+	}
+}
+
+static int list_exports(struct nfsrdma *mount, struct transport_client *conn, void *arg)
+{
+	struct export_list *list = arg;
+	char path[WIRE_PATH_MAX + 1], groups[GROUPS_MAX];
+	struct wire_export x;
+	struct wire_dec dec;
+	uint8_t *bytes;
+	int got, err;
+
+	err = client_exports(mount, conn, &bytes, &dec);
+	if (err)
+		return err;
+	while ((got = wire_export_next(&dec, &x)) == 1) {
+		size_t len = x.path_len < WIRE_PATH_MAX ? x.path_len : WIRE_PATH_MAX;
+
+		memcpy(path, x.path, len);
+		path[len] = '\0';
+		groups_words(&x, groups, sizeof(groups));
+		if (list->fn(list->arg, path, groups))
+			break;
+	}
+	free(bytes);
+	if (got < 0)
+		return client_error(mount, -EIO, "the server's export list is malformed");
+	return 0;
+}
+
+int nfsrdma_exports(const char *server, const struct nfsrdma_options *opts,
+		    int (*fn)(void *arg, const char *path, const char *groups), void *arg)
+{
+	struct export_list list = {fn, arg};
+	struct nfsrdma *mount;
+	struct util_err err;
+	int ret;
+
+	util_err_clear(&err);
+	ret = client_mount_new(&mount, server, true, opts, &err);
+	if (ret)
+		return client_fail_err(ret, &err);
+	ret = client_connect(mount);
+	if (!ret)
+		ret = client_mountd(mount, list_exports, &list);
+	if (ret)
+		client_fail_mount(mount, ret, "list exports of", server);
+	client_mount_free(mount);
+	return ret;
 }

@@ -17,13 +17,12 @@ int client_fsinfo(struct nfsrdma *mount, const struct wire_fh *fh, struct client
 		return err;
 	wire_get_post_attr(&p.res, &attr);
 	info->rtmax = wire_get_u32(&p.res);
-	info->rtpref = wire_get_u32(&p.res);
+	wire_get_u32(&p.res); /* rtpref: the most is preferred here */
 	wire_get_u32(&p.res); /* rtmult */
 	info->wtmax = wire_get_u32(&p.res);
-	info->wtpref = wire_get_u32(&p.res);
+	wire_get_u32(&p.res); /* wtpref */
 	wire_get_u32(&p.res); /* wtmult */
 	info->dtpref = wire_get_u32(&p.res);
-	info->maxfilesize = wire_get_u64(&p.res);
 	return client_proc_check(&p);
 }
 

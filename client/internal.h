@@ -153,7 +153,8 @@ void client_progress(struct nfsrdma *mount);
 void client_drive(struct nfsrdma *mount, int timeout_ms);
 /* Run the user's callback of one asynchronous call. */
 void client_callback(struct nfsrdma *mount, nfsrdma_done *done, void *arg, ssize_t n);
-/* The descriptor follows what was submitted, delayed or made ready; for whoever sleeps on it next. */
+/* The descriptor follows what was submitted, delayed or made ready; for whoever sleeps on it next.
+ */
 void client_rearm(struct nfsrdma *mount);
 void client_drive_close(struct nfsrdma *mount);
 
@@ -259,8 +260,7 @@ int client_create(struct nfsrdma *mount, const struct wire_fh *dir, const char *
 		  struct client_node *node);
 
 struct client_fsinfo {
-	uint32_t rtmax, rtpref, wtmax, wtpref, dtpref;
-	uint64_t maxfilesize;
+	uint32_t rtmax, wtmax, dtpref;
 };
 int client_fsinfo(struct nfsrdma *mount, const struct wire_fh *fh, struct client_fsinfo *info);
 
@@ -313,6 +313,13 @@ int client_exports(struct nfsrdma *mount, struct transport_client *conn, uint8_t
 
 /* ---- connect.c, mountd.c, export.c, mount.c --------------------------------------------- */
 
+/*
+ * A mount with its options parsed and its context there, but no connection; words for the user in
+ * err.  server_only: target names a server.
+ */
+int client_mount_new(struct nfsrdma **mountp, const char *target, bool server_only,
+		     const struct nfsrdma_options *opts, struct util_err *err);
+void client_mount_free(struct nfsrdma *mount);
 /* Connect to the server, all addresses in turn, each once. */
 int client_connect(struct nfsrdma *mount);
 void client_disconnect(struct nfsrdma *mount);
@@ -351,9 +358,11 @@ struct nfsrdma_buf {
 	struct util_list node; /* mount->bufs (ctx->bufs_lock) or mount->free_staging */
 	struct nfsrdma *mount; /* whose list it is on */
 	struct mr_lease *lease;
+	void *addr;
 	size_t len;
 	int flags;
-	bool staging; /* the library's own: reused, never freed */
+	bool staging;	/* the library's own: reused, never freed */
+	bool abandoned; /* umount took it from the user (ctx->bufs_lock) */
 	_Atomic uint32_t hold;
 	_Atomic uint32_t refs;	  /* of this struct */
 	pthread_mutex_t lock;	  /* ranges, and what they say of this buffer; innermost */
@@ -376,8 +385,12 @@ void client_buf_unref(struct nfsrdma_buf *buf);
 void client_buf_disown(struct nfsrdma_buf *buf);
 /* A library-owned buffer of len bytes for ordinary memory, until client_buf_disown().  -ENOMEM. */
 int client_staging_get(struct nfsrdma *mount, size_t len, int flags, struct nfsrdma_buf **bufp);
-/* Handed back by umount: the mount's buffers of whoever forgot. */
+/*
+ * At umount: take the mount's buffers from the user, so that their memory goes back as soon as no
+ * I/O needs it.  He may still put them, in callbacks; client_bufs_free() ends that.
+ */
 void client_bufs_abandon(struct nfsrdma *mount);
+void client_bufs_free(struct nfsrdma *mount);
 
 /* ---- io.c ------------------------------------------------------------------------------- */
 

@@ -11,7 +11,6 @@
  * back to its pool before the last connection takes the pool down, and nothing goes back that a
  * peer may touch.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -80,7 +79,7 @@ static int mount_options(struct nfsrdma *mount, const struct nfsrdma_options *o,
 	return 0;
 }
 
-static void mount_free(struct nfsrdma *mount)
+void client_mount_free(struct nfsrdma *mount)
 {
 	client_disconnect(mount);
 	client_drive_close(mount);
@@ -90,8 +89,7 @@ static void mount_free(struct nfsrdma *mount)
 	free(mount);
 }
 
-/* Options parsed, context there, no connection.  Words for the user in err. */
-static int mount_new(struct nfsrdma **mountp, const char *target, bool server_only,
+int client_mount_new(struct nfsrdma **mountp, const char *target, bool server_only,
 		     const struct nfsrdma_options *opts, struct util_err *err)
 {
 	struct nfsrdma_options o;
@@ -117,7 +115,7 @@ static int mount_new(struct nfsrdma **mountp, const char *target, bool server_on
 		ret = nfsrdma_ctx_create(&mount->ctx);
 	}
 	if (ret) {
-		mount_free(mount);
+		client_mount_free(mount);
 		return ret;
 	}
 	*mountp = mount;
@@ -251,7 +249,7 @@ int nfsrdma_mount(struct nfsrdma **mountp, const char *target, const struct nfsr
 	int ret;
 
 	util_err_clear(&err);
-	ret = mount_new(&mount, target, false, opts, &err);
+	ret = client_mount_new(&mount, target, false, opts, &err);
 	if (ret)
 		return client_fail_err(ret, &err);
 	if (opts && opts->size >= sizeof(*opts))
@@ -259,7 +257,7 @@ int nfsrdma_mount(struct nfsrdma **mountp, const char *target, const struct nfsr
 	ret = mount_retry(mount, mount_once, flags);
 	if (ret) {
 		client_fail_mount(mount, ret, "mount", target);
-		mount_free(mount);
+		client_mount_free(mount);
 		return ret;
 	}
 	mount->call_limit_ms = 0;
@@ -312,78 +310,9 @@ void nfsrdma_umount(struct nfsrdma *mount)
 	umount_finish(mount);
 	client_disconnect(mount);
 	umount_finish(mount);
+	client_bufs_free(mount);
 	while (!util_list_empty(&mount->files))
 		client_file_free(UTIL_LIST_ENTRY(mount->files.next, struct nfsrdma_file, node));
 	client_dirs_free(mount);
-	mount_free(mount);
-}
-
-/* ---- the server's exports ----------------------------------------------------------------- */
-
-struct export_list {
-	int (*fn)(void *arg, const char *path, const char *groups);
-	void *arg;
-};
-
-/* "10.0.0.0/8,host" into out; "*" when everybody may. */
-static void groups_words(const struct wire_export *x, char *out, size_t len)
-{
-	size_t part = x->group_len < len - 16 ? x->group_len : len - 16;
-
-	if (!x->ngroups) {
-		strcpy(out, "*");
-		return;
-	}
-	memcpy(out, x->group, part);
-	out[part] = '\0';
-	if (x->ngroups > 1)
-		snprintf(out + part, len - part, ",+%u", x->ngroups - 1);
-}
-
-static int list_exports(struct nfsrdma *mount, struct transport_client *conn, void *arg)
-{
-	struct export_list *list = arg;
-	char path[WIRE_PATH_MAX + 1], groups[300];
-	struct wire_export x;
-	struct wire_dec dec;
-	uint8_t *bytes;
-	int got, err;
-
-	err = client_exports(mount, conn, &bytes, &dec);
-	if (err)
-		return err;
-	while ((got = wire_export_next(&dec, &x)) == 1) {
-		size_t len = x.path_len < WIRE_PATH_MAX ? x.path_len : WIRE_PATH_MAX;
-
-		memcpy(path, x.path, len);
-		path[len] = '\0';
-		groups_words(&x, groups, sizeof(groups));
-		if (list->fn(list->arg, path, groups))
-			break;
-	}
-	free(bytes);
-	if (got < 0)
-		return client_error(mount, -EIO, "the server's export list is malformed");
-	return 0;
-}
-
-int nfsrdma_exports(const char *server, const struct nfsrdma_options *opts,
-		    int (*fn)(void *arg, const char *path, const char *groups), void *arg)
-{
-	struct export_list list = {fn, arg};
-	struct nfsrdma *mount;
-	struct util_err err;
-	int ret;
-
-	util_err_clear(&err);
-	ret = mount_new(&mount, server, true, opts, &err);
-	if (ret)
-		return client_fail_err(ret, &err);
-	ret = client_connect(mount);
-	if (!ret)
-		ret = client_mountd(mount, list_exports, &list);
-	if (ret)
-		client_fail_mount(mount, ret, "list exports of", server);
-	mount_free(mount);
-	return ret;
+	client_mount_free(mount);
 }
