@@ -636,6 +636,18 @@ void fake_nfs_proc(struct fake_call *c, uint32_t proc)
 	}
 }
 
+static void put_export(struct fake_call *c, const char *path, const char *group1,
+		       const char *group2)
+{
+	wire_put_bool(c->out, true);
+	wire_put_opaque(c->out, path, strlen(path));
+	wire_put_bool(c->out, true);
+	wire_put_opaque(c->out, group1, strlen(group1));
+	wire_put_bool(c->out, true);
+	wire_put_opaque(c->out, group2, strlen(group2));
+	wire_put_bool(c->out, false);
+}
+
 void fake_mount_proc(struct fake_call *c, uint32_t proc)
 {
 	struct wire_mnt_res res = {.nflavors = 1, .flavors = {WIRE_AUTH_SYS}};
@@ -655,7 +667,7 @@ void fake_mount_proc(struct fake_call *c, uint32_t proc)
 		wire_mnt_res_encode(c->out, &res);
 	} else if (proc == WIRE_MOUNT_EXPORT) {
 		if (!c->f->hide_exports) {
-			wire_export_encode(c->out, "/export", "127.0.0.0/8");
+			put_export(c, "/export", "127.0.0.0/8", "localhost");
 			wire_export_encode(c->out, "/export/inner", NULL);
 		}
 		wire_export_end_encode(c->out);

@@ -6,6 +6,7 @@ CRITERION_TESTS += %D%/test_client
 	%D%/wrap.h %D%/wrap.c %D%/test_memory.c %D%/test_faults.c
 %C%_test_client_CFLAGS = $(TEST_CFLAGS)
 %C%_test_client_LDADD = $(TEST_LIBS)
-# allocations and lease takings of the libraries go through wrap.c
+# allocations, lease takings and look-ups of the libraries go through wrap.c
 %C%_test_client_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
-	-Wl,--wrap=mr_lease_take,--wrap=mr_lease_give
+	-Wl,--wrap=mr_lease_take,--wrap=mr_lease_give \
+	-Wl,--wrap=getaddrinfo,--wrap=transport_rpcbind_getport

@@ -270,6 +270,39 @@ static void resubmit(void *arg, ssize_t n)
 	cr_assert_eq(nfsrdma_fsync_async(file, count, one), -ESHUTDOWN);
 }
 
+struct owned {
+	struct one one;
+	struct nfsrdma_buf *buf;
+};
+
+static void put_it(void *arg, ssize_t n)
+{
+	struct owned *owned = arg;
+	struct nfsrdma_buf *none;
+
+	count(&owned->one, n);
+	cr_assert_neq(nfsrdma_buf_addr(owned->buf), NULL);
+	nfsrdma_buf_put(owned->buf);
+	cr_assert_eq(nfsrdma_buf_get(mount, &none, 10, NFSRDMA_BUF_READ), -ESHUTDOWN);
+}
+
+Test(client_umount, a_callback_may_put_its_buffer_even_then, .timeout = 60)
+{
+	struct owned owned[20] = {{{0}}};
+
+	setup();
+	fake_rule(f, WIRE_NFS3_READ, 0, UINT32_MAX, FAKE_SILENT, 0);
+	for (int i = 0; i < 20; i++) {
+		cr_assert_eq(nfsrdma_buf_get(mount, &owned[i].buf, 9000, NFSRDMA_BUF_READ), 0);
+		cr_assert_eq(nfsrdma_pread_async(file, owned[i].buf, 0, 9000, 0, put_it, &owned[i]),
+			     0);
+	}
+	nfsrdma_umount(mount);
+	for (int i = 0; i < 20; i++)
+		cr_assert_eq(owned[i].one.n, -ECANCELED);
+	fake_stop(f);
+}
+
 Test(client_umount, cancels_everything_once, .timeout = 60)
 {
 	struct one *ones = calloc(1000, sizeof(*ones));

@@ -12,6 +12,7 @@
 #include <criterion/criterion.h>
 
 #include "tests/client/fake_nfs.h"
+#include "tests/client/wrap.h"
 
 static struct fake_nfs *f;
 
@@ -208,6 +209,75 @@ Test(client_faults, mountport_sends_mount_elsewhere)
 	cr_assert(strstr(nfsrdma_strerror_last(), "MOUNT"), "%s", nfsrdma_strerror_last());
 }
 
+/* A mountd beside the server, where rpcbind sends us. */
+static void check_rpcbind(enum fake_action action, uint64_t arg, unsigned expected_fsinfo)
+{
+	struct fake_nfs *mountd = fake_start();
+	struct nfsrdma *mount;
+
+	if (action == FAKE_STATUS)
+		fake_mount_rule(mountd, WIRE_MOUNT_MNT, 0, UINT32_MAX, action, arg);
+	wrap.rpcbind_port = fake_port(mountd);
+	cr_assert_eq(nfsrdma_mount(&mount, fake_url(f, "", ""), NULL), 0, "%s",
+		     nfsrdma_strerror_last());
+	cr_assert_eq(fake_calls(f, WIRE_NFS3_FSINFO), expected_fsinfo);
+	cr_assert_eq(wrap.rpcbind_timeout_ms, 2000);
+	nfsrdma_umount(mount);
+	fake_stop(mountd);
+}
+
+Test(client_faults, rpcbind_says_where_mountd_is)
+{
+	/* refusing here proves that the other one was asked */
+	fake_mount_rule(f, WIRE_MOUNT_MNT, 0, UINT32_MAX, FAKE_STATUS, 13);
+	check_rpcbind(FAKE_HOLD, 0, 1);
+}
+
+Test(client_faults, a_mountd_that_refuses_may_be_anothers)
+{
+	check_rpcbind(FAKE_STATUS, 2, 1);
+	check_rpcbind(FAKE_STATUS, 13, 2);
+}
+
+Test(client_faults, a_handle_of_anothers_mountd_is_noticed)
+{
+	fake_rule(f, WIRE_NFS3_FSINFO, 0, 1, FAKE_STATUS, 10001);
+	check_rpcbind(FAKE_HOLD, 0, 2);
+}
+
+Test(client_faults, without_rpcbind_the_nfs_connection_is_asked)
+{
+	struct nfsrdma *mount;
+
+	wrap.rpcbind_err = -ETIMEDOUT;
+	cr_assert_eq(nfsrdma_mount(&mount, fake_url(f, "", ""), NULL), 0);
+	cr_assert_eq(wrap.rpcbind_asked, 1u);
+	nfsrdma_umount(mount);
+	wrap.rpcbind_err = 0;
+	wrap.rpcbind_port = 1; /* nobody there */
+	cr_assert_eq(nfsrdma_mount(&mount, fake_url(f, "", ""), NULL), 0);
+	nfsrdma_umount(mount);
+	wrap.rpcbind_asked = 0;
+	cr_assert_eq(nfsrdma_mount(&mount, fake_url(f, "", "mountproto=rdma"), NULL), 0);
+	cr_assert_eq(wrap.rpcbind_asked, 0u);
+	nfsrdma_umount(mount);
+}
+
+Test(client_faults, every_address_of_a_name_is_tried)
+{
+	struct nfsrdma_info info = {.size = sizeof(info)};
+	struct nfsrdma *mount;
+	char url[128];
+
+	snprintf(url, sizeof(url), "nfs://two.test:%u/export?tcp", fake_port(f));
+	cr_assert_eq(nfsrdma_mount(&mount, url, NULL), 0, "%s", nfsrdma_strerror_last());
+	cr_assert_eq(nfsrdma_info(mount, &info), 0);
+	cr_assert(!strncmp(info.address, "127.0.0.1:", 10), "%s", info.address);
+	cr_assert_str_eq(info.server, "two.test");
+	nfsrdma_umount(mount);
+	cr_assert_eq(nfsrdma_mount(&mount, "nfs://two.test:1/export?tcp", NULL), -ECONNREFUSED);
+}
+
 Test(client_faults, nobody_who_answers_mount_is_said_in_one_line)
 {
 	struct nfsrdma *mount;
@@ -215,7 +285,8 @@ Test(client_faults, nobody_who_answers_mount_is_said_in_one_line)
 	fake_mount_rule(f, WIRE_MOUNT_EXPORT, 0, UINT32_MAX, FAKE_RPC_ERROR, WIRE_PROG_UNAVAIL);
 	cr_assert_eq(nfsrdma_mount(&mount, fake_url(f, "", ""), NULL), -EPROTONOSUPPORT, "%s",
 		     nfsrdma_strerror_last());
-	cr_assert(strstr(nfsrdma_strerror_last(), "MOUNT"), "%s", nfsrdma_strerror_last());
+	cr_assert(strstr(nfsrdma_strerror_last(), "nobody answers MOUNT"), "%s",
+		  nfsrdma_strerror_last());
 	cr_assert(strstr(nfsrdma_hint_last(), "mountport"), "%s", nfsrdma_hint_last());
 }
 

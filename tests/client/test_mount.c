@@ -281,7 +281,7 @@ Test(client_mount, lists_exports_with_their_groups, TIMEOUT)
 		     nfsrdma_strerror_last());
 	cr_assert_eq(l.n, 2);
 	cr_assert_str_eq(l.paths[0], "/export");
-	cr_assert_str_eq(l.groups[0], "127.0.0.0/8");
+	cr_assert_str_eq(l.groups[0], "127.0.0.0/8,localhost");
 	cr_assert_str_eq(l.groups[1], "*");
 	l = (struct listed){.stop_after = 1};
 	cr_assert_eq(nfsrdma_exports(server, &opts, list_one, &l), 0);

@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "mr/mr.h"
+#include <netdb.h>
+#include <string.h>
+
+#include "transport/transport.h"
 #include "tests/client/wrap.h"
 
 void *__real_malloc(size_t size);
@@ -58,4 +61,36 @@ void __wrap_mr_lease_give(struct mr_lease *lease)
 	__real_mr_lease_give(lease);
 	if (lease && wrap.leases_left >= 0)
 		wrap.leases_left++;
+}
+
+/* ---- look-ups ----------------------------------------------------------------------------- */
+
+int __real_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+		       struct addrinfo **list);
+int __real_transport_rpcbind_getport(struct transport_ctx *ctx, const struct sockaddr *addr,
+				     socklen_t len, uint32_t prog, uint32_t vers, const char *netid,
+				     int timeout_ms, uint16_t *portp, struct util_err *err);
+
+int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+		       struct addrinfo **list)
+{
+	int ret;
+
+	if (strcmp(node, "two.test") != 0)
+		return __real_getaddrinfo(node, service, hints, list);
+	ret = __real_getaddrinfo("127.0.0.2", service, hints, list);
+	return ret ? ret : __real_getaddrinfo("127.0.0.1", service, hints, &(*list)->ai_next);
+}
+
+int __wrap_transport_rpcbind_getport(struct transport_ctx *ctx, const struct sockaddr *addr,
+				     socklen_t len, uint32_t prog, uint32_t vers, const char *netid,
+				     int timeout_ms, uint16_t *portp, struct util_err *err)
+{
+	wrap.rpcbind_asked++;
+	wrap.rpcbind_timeout_ms = timeout_ms;
+	if (!wrap.rpcbind_port && !wrap.rpcbind_err)
+		return __real_transport_rpcbind_getport(ctx, addr, len, prog, vers, netid,
+							timeout_ms, portp, err);
+	*portp = wrap.rpcbind_port;
+	return wrap.rpcbind_err ? util_err_set(err, wrap.rpcbind_err, "rpcbind: a test's word") : 0;
 }

@@ -2,11 +2,13 @@
 /*
  * wrap.h - the linker sends the libraries' allocations and lease takings through here (--wrap), so
  * that tests can count them, and make the n-th fail.  Per thread: the fake server's do not count.
+ * So do look-ups: the host "two.test" is 127.0.0.2 and 127.0.0.1, and rpcbind is what a test wants.
  */
 #ifndef TESTS_CLIENT_WRAP_H
 #define TESTS_CLIENT_WRAP_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct wrap {
 	unsigned long allocs;  /* malloc, calloc, realloc */
@@ -14,6 +16,11 @@ struct wrap {
 	unsigned long leases;  /* taken, ever */
 	long leases_left;      /* more are -ENOMEM; below 0: no limit */
 	unsigned long lease_refusals;
+	/* rpcbind says: this port, or this error; asks the real one when both are 0 */
+	uint16_t rpcbind_port;
+	int rpcbind_err;
+	unsigned rpcbind_asked;
+	int rpcbind_timeout_ms;
 };
 
 extern _Thread_local struct wrap wrap;
