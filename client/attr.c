@@ -29,6 +29,8 @@ int client_setattr(struct nfsrdma *mount, const struct wire_fh *fh, const struct
 	struct client_proc p;
 	int err;
 
+	if (set->set_size)
+		client_rewrite_wait(mount, fh);
 	client_proc_init(&p, mount, WIRE_NFS3_SETATTR);
 	wire_put_fh(&p.args, fh);
 	wire_put_sattr(&p.args, set);

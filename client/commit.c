@@ -14,8 +14,8 @@
  * to rest first, since they may be newer than what is written again; where they are, they have cut
  * the range.
  *
- * A COMMIT that fails keeps everything remembered: calling fsync again tries again, and never
- * returns 0 for bytes that nobody made safe.
+ * A COMMIT or a rewrite that fails keeps everything remembered: calling fsync again tries again.
+ * What is lost for good is told once.
  *
  * Background rounds, when much is remembered, differ in nothing but that nobody waits; their error
  * is the next fsync's.
@@ -67,6 +67,14 @@ static void round_end(struct nfsrdma_file *file)
 	}
 }
 
+static void round_canceled(struct nfsrdma_file *file)
+{
+	struct util_err err;
+
+	util_err_set(&err, -ECANCELED, "the mount was taken down");
+	round_fail(file, &err, 0);
+}
+
 static void lost_words(struct nfsrdma_file *file, uint64_t start, uint64_t end)
 {
 	struct util_err err;
@@ -82,21 +90,30 @@ static void lost_words(struct nfsrdma_file *file, uint64_t start, uint64_t end)
 
 /* ---- rewriting ---------------------------------------------------------------------------- */
 
+/* All are through; those that failed stay remembered, with the old verifier. */
+static void rewrite_end(struct nfsrdma_file *file)
+{
+	if (file->mount->closing)
+		client_unstable_drop(file, &file->committing);
+	client_unstable_move(&file->now, &file->committing);
+	round_end(file);
+}
+
 static void rewrite_done(struct client_io *io)
 {
 	struct nfsrdma_file *file = io->file;
 
-	if (io->result != (ssize_t)io->len) {
+	if (io->result == (ssize_t)io->len) {
+		client_range_drop(file, &file->committing, io->arg);
+	} else {
 		if (!io->err.code)
 			util_err_set(&io->err, -EIO,
-				     "writing again after the server's restart "
-				     "stopped short");
+				     "writing again after the server's restart stopped short");
 		round_fail(file, &io->err, io->nfs_status);
 	}
 	if (--file->rewrites)
 		return;
-	client_unstable_drop(file, &file->committing);
-	round_end(file);
+	rewrite_end(file);
 	client_commit_kick(file);
 }
 
@@ -119,6 +136,7 @@ static bool rewrite_start(struct nfsrdma_file *file, struct client_range *range)
 	io->off = range->off;
 	io->len = io->end = range->len;
 	io->internal_done = rewrite_done;
+	io->arg = range; /* stands still: writes wait, and so do truncations */
 	io->submitting = true;
 	client_io_issue(io);
 	io->submitting = false;
@@ -129,11 +147,16 @@ void client_rewrite_kick(struct nfsrdma_file *file)
 {
 	if (!file->rewriting || file->rewrites)
 		return;
+	if (file->mount->closing) {
+		round_canceled(file);
+		rewrite_end(file);
+		return;
+	}
 	UTIL_LIST_FOR_EACH (node, &file->writes)
 		if (UTIL_LIST_ENTRY(node, struct client_io, file_node)->inflight)
 			return;
 	file->rewrites = 1; /* ours, until all are started */
-	UTIL_LIST_FOR_EACH (node, &file->committing.held) {
+	UTIL_LIST_FOR_EACH_SAFE (node, &file->committing.held) {
 		struct client_range *range = UTIL_LIST_ENTRY(node, struct client_range, node);
 
 		file->rewrites++;
@@ -141,11 +164,26 @@ void client_rewrite_kick(struct nfsrdma_file *file)
 			continue;
 		file->rewrites--;
 		lost_words(file, range->off, range->off + range->len);
+		client_range_drop(file, &file->committing, range);
 	}
-	if (--file->rewrites)
-		return;
-	client_unstable_drop(file, &file->committing);
-	round_end(file);
+	if (!--file->rewrites)
+		rewrite_end(file);
+}
+
+void client_rewrite_wait(struct nfsrdma *mount, const struct wire_fh *fh)
+{
+	struct util_list *node = mount->files.next;
+
+	while (node != &mount->files) {
+		struct nfsrdma_file *file = UTIL_LIST_ENTRY(node, struct nfsrdma_file, node);
+
+		node = node->next;
+		if (!file->rewriting || file->fh.len != fh->len ||
+		    memcmp(file->fh.data, fh->data, fh->len) != 0)
+			continue;
+		while (file->rewriting)
+			client_drive(mount, -1);
+	}
 }
 
 /* ---- COMMIT ------------------------------------------------------------------------------- */
@@ -238,14 +276,6 @@ static bool round_join(struct nfsrdma_file *file)
 		any |= io->joined;
 	}
 	return any;
-}
-
-static void round_canceled(struct nfsrdma_file *file)
-{
-	struct util_err err;
-
-	util_err_set(&err, -ECANCELED, "the mount was taken down");
-	round_fail(file, &err, 0);
 }
 
 void client_commit_kick(struct nfsrdma_file *file)

@@ -36,6 +36,7 @@ static int open_exclusive(struct nfsrdma *mount, struct client_walk *walk, mode_
 static int open_create(struct nfsrdma *mount, struct client_walk *walk, int flags, mode_t mode)
 {
 	struct wire_sattr set = {.set_mode = true, .mode = mode & 07777};
+	int err;
 
 	if (walk->trailing_slash)
 		return client_error(mount, -EISDIR, "%s", strerror(EISDIR));
@@ -44,7 +45,10 @@ static int open_create(struct nfsrdma *mount, struct client_walk *walk, int flag
 	if (flags & O_EXCL)
 		return open_exclusive(mount, walk, mode);
 	set.set_size = flags & O_TRUNC;
-	return client_create(mount, &walk->parent, walk->name, CLIENT_UNCHECKED, &set, &walk->node);
+	err = client_create(mount, &walk->parent, walk->name, CLIENT_UNCHECKED, &set, &walk->node);
+	if (!err && set.set_size) /* somebody may have made it since the walk */
+		client_unstable_truncated(mount, &walk->node.fh, 0);
+	return err;
 }
 
 static int open_check_type(struct nfsrdma *mount, struct client_walk *walk, int flags)

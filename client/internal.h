@@ -558,6 +558,8 @@ struct client_range {
 
 /* Through any file of the mount with this handle, the file was cut to size. */
 void client_unstable_truncated(struct nfsrdma *mount, const struct wire_fh *fh, uint64_t size);
+/* Let files with this handle finish what they write again, before it is cut. */
+void client_rewrite_wait(struct nfsrdma *mount, const struct wire_fh *fh);
 /* A write of a file that is rewriting came to rest. */
 void client_rewrite_kick(struct nfsrdma_file *file);
 /* Start a COMMIT if one is wanted and may start now. */

@@ -277,7 +277,7 @@ static void umount_cancel(struct nfsrdma *mount)
 		struct nfsrdma_file *file = UTIL_LIST_ENTRY(node, struct nfsrdma_file, node);
 
 		client_unstable_drop(file, &file->now);
-		if (!file->rewriting)
+		if (!file->rewrites) /* else what they write from goes with the last of them */
 			client_unstable_drop(file, &file->committing);
 	}
 	client_op_cancel_delayed(mount);

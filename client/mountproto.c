@@ -7,6 +7,7 @@
 
 #include "client/internal.h"
 
+#define MOUNT_PATH_MAX 1024	      /* MNTPATHLEN */
 #define EXPORT_REPLY_MAX (64u * 1024) /* of a reply chunk; over tcp lists may be longer */
 
 static void mount_proc_init(struct client_proc *p, struct nfsrdma *mount,
@@ -28,6 +29,9 @@ int client_mnt(struct nfsrdma *mount, struct transport_client *conn, const char 
 	struct client_proc p;
 	int err;
 
+	if (strlen(path) > MOUNT_PATH_MAX)
+		return client_error(mount, -ENAMETOOLONG, "longer than MOUNT allows (%d bytes)",
+				    MOUNT_PATH_MAX);
 	mount_proc_init(&p, mount, conn, WIRE_MOUNT_MNT);
 	wire_mnt_args_encode(&p.args, path);
 	err = client_proc_run(&p);
