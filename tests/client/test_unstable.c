@@ -205,6 +205,23 @@ Test(client_unstable, a_repair_never_undoes_a_truncation)
 	cr_assert_eq(fake_size(f, "/out"), 0u);
 }
 
+static void set(void *arg, ssize_t n);
+
+Test(client_unstable, a_truncation_waits_for_what_is_written_again)
+{
+	ssize_t synced = 1;
+
+	put(0, 40000, 0);
+	fake_rule(f, WIRE_NFS3_COMMIT, 0, 1, FAKE_RESTART, 0);
+	fake_rule(f, WIRE_NFS3_WRITE, 0, 5, FAKE_STATUS, 10008); /* the repair is slow */
+	cr_assert_eq(nfsrdma_fsync_async(file, set, &synced), 0);
+	while (fake_calls(f, WIRE_NFS3_WRITE) < 12)
+		nfsrdma_process(mount, 10);
+	cr_assert_eq(nfsrdma_ftruncate(file, 5000), 0);
+	cr_assert_eq(synced, 0);
+	cr_assert_eq(fake_size(f, "/out"), 5000u);
+}
+
 static void set(void *arg, ssize_t n)
 {
 	*(ssize_t *)arg = n;
@@ -302,6 +319,8 @@ Test(client_unstable, a_repair_that_fails_fails_the_fsync)
 	fake_restart(f);
 	fake_rule(f, WIRE_NFS3_WRITE, 0, 1, FAKE_STATUS, 28);
 	cr_assert_eq(nfsrdma_fsync(file), -ENOSPC);
+	cr_assert_eq(nfsrdma_fsync(file), 0); /* and was not forgotten */
+	assert_safe(bytes, 4096, 0);
 }
 
 Test(client_unstable, malformed_commit_replies_promise_nothing)
@@ -365,5 +384,46 @@ Test(client_stable, stable_writes_need_no_commit, .timeout = 60)
 	cr_assert_eq(last_stable(), (uint32_t)WIRE_FILE_SYNC);
 	cr_assert_eq(nfsrdma_close(sync), 0);
 	cr_assert_eq(fake_calls(f, WIRE_NFS3_COMMIT), 0u);
+	teardown();
+}
+
+Test(client_umount, while_lost_writes_wait_to_be_written_again, .timeout = 60)
+{
+	ssize_t synced = 1, wrote = 1;
+
+	setup();
+	cr_assert_eq(nfsrdma_pwrite_copy(file, bytes, 40000, 0), 40000);
+	fake_restart(f);
+	fake_rule(f, WIRE_NFS3_COMMIT, 0, 1, FAKE_HOLD, 0);
+	fake_rule(f, WIRE_NFS3_WRITE, 0, UINT32_MAX, FAKE_SILENT, 0);
+	cr_assert_eq(nfsrdma_fsync_async(file, set, &synced), 0);
+	nfsrdma_process(mount, 20);
+	cr_assert_eq(nfsrdma_pwrite_async(file, buf, 0, 4096, 100000, set, &wrote), 0);
+	nfsrdma_process(mount, 20);
+	fake_release(f); /* the COMMIT tells of the restart; the write is still in flight */
+	nfsrdma_process(mount, 100);
+	teardown();
+	cr_assert_eq(synced, -ECANCELED);
+	cr_assert_eq(wrote, -ECANCELED);
+}
+
+Test(client_umount, while_lost_writes_are_written_again, .timeout = 60)
+{
+	ssize_t synced = 1;
+
+	setup();
+	cr_assert_eq(nfsrdma_pwrite_copy(file, bytes, 40000, 0), 40000);
+	fake_restart(f);
+	fake_rule(f, WIRE_NFS3_WRITE, 0, UINT32_MAX, FAKE_SILENT, 0);
+	cr_assert_eq(nfsrdma_fsync_async(file, set, &synced), 0);
+	nfsrdma_process(mount, 100);
+	teardown();
+	cr_assert_eq(synced, -ECANCELED);
+}
+
+Test(client_umount, with_unstable_writes_of_ordinary_memory, .timeout = 60)
+{
+	setup();
+	cr_assert_eq(nfsrdma_pwrite_copy(file, bytes, 40000, 0), 40000);
 	teardown();
 }
