@@ -2,7 +2,7 @@
 /*
  * drive.c - whose turn it is: progress, sleep, and the descriptor.
  *
- * Nothing moves but inside client_progress(), which every synchronous call and nfsrdma_process()
+ * Nothing moves but inside progress_once(), which every synchronous call and nfsrdma_process()
  * come down to: process the connections, send what waited out its JUKEBOX, retry what lacked
  * memory, run the callbacks that are due.
  *
@@ -87,11 +87,6 @@ static bool progress_once(struct nfsrdma *mount)
 	return any;
 }
 
-void client_progress(struct nfsrdma *mount)
-{
-	progress_once(mount);
-}
-
 /* The earlier of timeout_ms from now and the first delayed operation. */
 static int sleep_ms(const struct nfsrdma *mount, int timeout_ms)
 {
@@ -133,9 +128,6 @@ void client_drive(struct nfsrdma *mount, int timeout_ms)
 	else
 		sleep_poll(mount, timeout_ms);
 	progress_once(mount);
-	/* The application's descriptor was left alone while we waited otherwise. */
-	for (unsigned i = 0; mount->epoll_fd >= 0 && i < mount->nconns; i++)
-		transport_client_fd(mount->conn[i]);
 }
 
 int nfsrdma_process(struct nfsrdma *mount, int timeout_ms)

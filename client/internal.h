@@ -119,7 +119,7 @@ struct nfsrdma {
 	unsigned outstanding;	  /* the user's asynchronous calls */
 	unsigned callbacks;	  /* run, ever */
 	unsigned in_callback;	  /* the user's code is on the stack */
-	bool in_progress;	  /* client_progress() is on the stack */
+	bool in_progress;	  /* driving is on the stack */
 	bool closing, umount_due;
 	int epoll_fd, timer_fd; /* -1 until nfsrdma_fd() */
 	uint64_t timer_ns;	/* what timer_fd is set to, 0 disarmed, 1: at once */
@@ -146,10 +146,10 @@ int client_error(struct nfsrdma *mount, int code, const char *fmt, ...) UTIL_PRI
 
 /* ---- drive.c ---------------------------------------------------------------------------- */
 
-/* Process every connection, delayed calls, ready and starved I/O.  Never blocks. */
-void client_progress(struct nfsrdma *mount);
-/* client_progress(), and where that found nothing to do, sleep at most timeout_ms (-1 for ever)
- * first. */
+/*
+ * Process every connection, delayed calls, ready and starved I/O; where that found nothing to do,
+ * sleep at most timeout_ms (-1: for ever) and do it once more.
+ */
 void client_drive(struct nfsrdma *mount, int timeout_ms);
 /* Run the user's callback of one asynchronous call. */
 void client_callback(struct nfsrdma *mount, nfsrdma_done *done, void *arg, ssize_t n);
@@ -192,7 +192,7 @@ struct client_op {
 
 void client_op_init(struct client_op *op, struct nfsrdma *mount, uint32_t proc,
 		    const struct client_op_ops *ops);
-/* 0: done() will run from client_progress(); else nothing happened, words in op->err. */
+/* 0: done() will run from client_drive(); else nothing happened, words in op->err. */
 int client_op_start(struct client_op *op);
 /* What op ended with, as 0 or -errno, with words in mount->err. */
 int client_op_result(struct client_op *op);
