@@ -5,6 +5,11 @@
  * Two numbers bound a pool: max-pinned, and RLIMIT_MEMLOCK where it binds (without CAP_IPC_LOCK).
  * The look can only see this process; the kernel charges all processes of the user together, so
  * its refusal is the truth and the look saves asking for what cannot be.
+ *
+ * Unless max-pinned says otherwise, a pool leaves a quarter of the limit to the user's other
+ * processes.  A client that takes all of it starves the server it talks to, if that is the same
+ * user's: then both wait for each other, for ever.  Of the 8 MiB of a stock machine 2 MiB remain,
+ * which is a server's one largest transfer of each direction.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +18,8 @@
 #include "mr/internal.h"
 
 #define MR_BUDGET_REMEDY                                                                           \
-	"all processes of a user share it: raise it (ulimit -l, LimitMEMLOCK=, limits.conf) or "   \
-	"use fewer or smaller buffers"
+	"all processes of a user share it: raise it (ulimit -l, LimitMEMLOCK=, limits.conf), set " \
+	"max-pinned=, or use fewer or smaller buffers"
 
 static uint64_t mr_half_of_memory(void)
 {
@@ -36,10 +41,10 @@ void mr_budget_init(struct mr_budget *budget, const struct mr_pool_params *param
 	budget->pinned_max = budget->bytes_max;
 	snprintf(budget->name, sizeof(budget->name), "half of the machine's memory");
 	if (budget->memlock < budget->pinned_max) {
-		budget->pinned_max = budget->memlock;
-		snprintf(budget->name, sizeof(budget->name), "the memlock limit");
+		budget->pinned_max = budget->memlock - budget->memlock / 4;
+		snprintf(budget->name, sizeof(budget->name), "three quarters of the memlock limit");
 	}
-	if (params->max_pinned && params->max_pinned < budget->pinned_max) {
+	if (params->max_pinned && params->max_pinned <= budget->memlock) {
 		budget->pinned_max = params->max_pinned;
 		snprintf(budget->name, sizeof(budget->name), "max-pinned");
 	}
@@ -62,7 +67,8 @@ static uint64_t mr_budget_process_bytes(const struct mr_pool *pool)
 static int mr_budget_over(struct mr_pool *pool, size_t len, uint64_t limit, uint64_t used,
 			  struct util_err *err)
 {
-	const char *name = limit == pool->budget.memlock ? "the memlock limit" : pool->budget.name;
+	bool whole = limit == pool->budget.memlock;
+	const char *name = whole ? "the memlock limit" : pool->budget.name;
 	char len_text[24], limit_text[24], used_text[24];
 
 	MR_LEDGER_ADD(&pool->ledger, limit_refusals, 1);
@@ -71,7 +77,7 @@ static int mr_budget_over(struct mr_pool *pool, size_t len, uint64_t limit, uint
 	util_size_format(used, used_text, sizeof(used_text));
 	util_err_set(err, -ENOMEM, "register %s more: %s is %s, of which %s are in use", len_text,
 		     name, limit_text, used_text);
-	util_err_hint(err, limit == pool->budget.memlock
+	util_err_hint(err, whole || strstr(name, "memlock")
 				   ? MR_BUDGET_REMEDY
 				   : "raise max-pinned, or use fewer or smaller buffers");
 	return -ENOMEM;

@@ -174,7 +174,7 @@ struct mr_budget {
 	uint64_t soft;	     /* a quarter: beyond it, idle memory is reused before growing */
 	uint64_t bytes_max;  /* of memory, pinned or not */
 	uint64_t memlock;    /* the limit that binds this process, UINT64_MAX: none */
-	char name[32];	     /* what pinned_max comes from: "max-pinned", "memlock limit" */
+	char name[40];	     /* what pinned_max comes from: "max-pinned", ... */
 };
 
 struct mr_pool {

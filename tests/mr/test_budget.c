@@ -68,10 +68,30 @@ Test(mr_budget, memlock_limit_is_looked_at_before_asking_and_named)
 	pool = fake_pool(&fake.p, &params);
 	while (n < 16 && !mr_lease_take(pool, MR_KIND_READ, 131072, &leases[n], &err))
 		n++;
-	cr_assert_eq(n, 8);
-	cr_assert(strstr(err.what, "the memlock limit is 1 MiB"), "%s", err.what);
+	cr_assert_eq(n, 6, "a quarter is left to others");
+	cr_assert(strstr(err.what, "three quarters of the memlock limit is 768 KiB"), "%s",
+		  err.what);
 	cr_assert(strstr(err.hint, "ulimit -l"), "%s", err.hint);
 	cr_assert_eq(fake.registered, fake.calls, "nothing beyond the limit was asked for");
+	while (n)
+		mr_lease_give(leases[--n]);
+	mr_pool_destroy(pool);
+}
+
+Test(mr_budget, max_pinned_may_claim_the_whole_memlock_limit)
+{
+	struct fake_provider fake;
+	struct mr_pool_params params = {.max_pinned = 1 << 20};
+	struct mr_lease *leases[16];
+	struct mr_pool *pool;
+	unsigned n = 0;
+
+	set_memlock(1 << 20);
+	fake_provider_init(&fake);
+	pool = fake_pool(&fake.p, &params);
+	while (n < 16 && !mr_lease_take(pool, MR_KIND_READ, 131072, &leases[n], NULL))
+		n++;
+	cr_assert_eq(n, 8);
 	while (n)
 		mr_lease_give(leases[--n]);
 	mr_pool_destroy(pool);
