@@ -25,6 +25,7 @@ static void child_fail(struct bench_child *child, int code)
 	if (!child->err.code)
 		util_err_set(&child->err, code, "%s %s: %s", child->write ? "write" : "read",
 			     child->file, strerror(-code));
+	atomic_store(&child->team->failed, true);
 	atomic_store(&child->team->stop, true);
 }
 
@@ -170,10 +171,12 @@ static void child_prepare(struct bench_child *child)
 	child->file_open = !child->failed;
 }
 
-/* With -c the timed part has closed the file already. */
+/* Only after a timed part that went well.  With -c it has closed the file already. */
 static void child_complete(struct bench_child *child)
 {
-	if (child->team->test != BENCH_WRITE || child->failed || child->next == child->records)
+	if (child->team->test != BENCH_WRITE || child->next == child->records)
+		return;
+	if (child->failed || !child->end_ns || atomic_load(&child->team->failed))
 		return;
 	if (!child->file_open)
 		child->failed = child->team->client->file_open(child->io, child->file,

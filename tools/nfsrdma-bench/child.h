@@ -40,7 +40,8 @@ struct bench_team {
 	enum team_command command;
 	enum bench_test test; /* set while all children wait */
 
-	_Atomic bool stop; /* the first is done (stone-walling), failed, or the user said so */
+	_Atomic bool stop;   /* the first is done (stone-walling), failed, or the user said so */
+	_Atomic bool failed; /* some child did */
 	_Atomic bool interrupted; /* the user said so: complete no file either */
 };
 
