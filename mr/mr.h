@@ -136,7 +136,7 @@ enum mr_kind {
 enum mr_hugepages { MR_HUGE_AUTO, MR_HUGE_2M, MR_HUGE_1G, MR_HUGE_OFF };
 
 struct mr_pool_params {
-	uint64_t max_pinned; /* budget in bytes, 0: from the memlock limit and the machine */
+	uint64_t max_pinned; /* bytes, 0: three quarters of the memlock limit, or half of memory */
 	uint64_t slab_size;  /* 0: policy */
 	enum mr_hugepages hugepages;
 	int numa_node;			 /* -1: the provider's device */
