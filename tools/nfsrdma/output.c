@@ -56,8 +56,8 @@ const char *cli_human(uint64_t bytes, char buf[8])
 		u++;
 	}
 	whole = bytes / unit;
-	/* unit is at least 1024: no overflow in unit / 10 * tenths */
-	tenths = (bytes % unit + unit / 10 - 1) / (unit / 10);
+	/* unit is 2^60 at most, and 11 * 2^60 fits */
+	tenths = (bytes % unit * 10 + unit - 1) / unit;
 	if (tenths >= 10) {
 		whole++;
 		tenths = 0;
