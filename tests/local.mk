@@ -13,6 +13,7 @@ include tests/rpc/local.mk
 include tests/rpcrdma/local.mk
 include tests/iwarp/local.mk
 include tests/verbs/local.mk
+include tests/cli/local.mk
 include tests/client/local.mk
 include tests/server/local.mk
 include tests/e2e/local.mk

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-EXTRA_DIST += %D%/bench.sh %D%/every-procedure.py %D%/handle-after-restart.py %D%/libnfs-tools.sh \
+EXTRA_DIST += %D%/bench.sh %D%/cli.sh %D%/every-procedure.py %D%/handle-after-restart.py %D%/libnfs-tools.sh \
 	%D%/nfsrdmad.sh %D%/tshark-tcp.sh %D%/unprivileged-server.sh
 check_PROGRAMS += %D%/no_uring
 %C%_no_uring_SOURCES = %D%/no_uring.c
