@@ -220,6 +220,8 @@ Test(rpcrdma_responder, calls_starve_in_turn_when_pool_memory_is_short_and_all_a
 		raw_call(&c, xid, PROC_PUT);
 		put_args(&c, 3, 1 << 20);
 		raw_add_read(&c, 48, 0, 1 << 20);
+		if (xid % 3 == 0)
+			make_long(&c, (1 << 20) + xid * 64); /* two leases */
 		raw_send(&c);
 	}
 	for (uint32_t xid = 1; xid <= 24; xid++)

@@ -200,9 +200,10 @@ static void handle_reply(struct rpcrdma_link *link, struct rpcrdma_req *req, uin
 			 size_t msg_len)
 {
 	struct transport_call *call = req->call;
-	struct util_err err = {0};
 	size_t written, reply_len;
+	struct util_err err;
 
+	rpcrdma_err_start(&err);
 	if (check_lists(link, req, &written, &reply_len, &err)) {
 		fail_call(link, req, &err);
 		return;
@@ -245,9 +246,10 @@ void rpcrdma_link_receive(struct rpcrdma_link *link, uint8_t *buf, size_t len)
 {
 	struct rpcrdma_header *h = &link->header;
 	ssize_t header_len = rpcrdma_header_decode(h, buf, len);
-	struct util_err err = {0};
 	struct rpcrdma_req *req;
+	struct util_err err;
 
+	rpcrdma_err_start(&err);
 	if (header_len == -ENODATA)
 		return;
 	req = find_req(link, h->xid);

@@ -303,9 +303,10 @@ static unsigned gather(struct rpcrdma_link *link, bool *more)
 	*more = false;
 	UTIL_LIST_FOR_EACH_SAFE (node, &client->queue) {
 		struct transport_call *call = UTIL_LIST_ENTRY(node, struct transport_call, node);
-		struct util_err err = {0};
+		struct util_err err;
 		int code;
 
+		rpcrdma_err_start(&err);
 		if (n == RPCRDMA_BATCH) {
 			*more = true;
 			break;
