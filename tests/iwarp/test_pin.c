@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tests/iwarp/pair.h"
 #include "transport/iwarp/internal.h"
 
 #define HUGE ((size_t)2 << 20)
@@ -319,6 +320,32 @@ Test(iwarp_pin, limit_is_named_with_its_number_and_the_remedy)
 Test(iwarp_pin, limit_on_locked_pages_is_named_too)
 {
 	expect_limit(true);
+}
+
+Test(iwarp_pin, ordinary_user_under_8_mib_does_everything)
+{
+	const struct pair_options opts = {0};
+	struct memory region, data;
+	struct fabric_sge sge;
+	struct pair pair;
+
+	cr_assert(become_nobody(8 << 20));
+	pair_open(&pair, &opts);
+	memory_open(&data, &pair, 0, 1 << 20, MR_ACCESS_REMOTE_READ);
+	memory_open(&region, &pair, 1, 1 << 20, MR_ACCESS_REMOTE_WRITE);
+	cr_expect_eq(region.reg.pages_charged, booked("VmPin:") - data.reg.pages_charged);
+	memory_fill(&data, 3);
+	sge = memory_sge(&data, 0, 1 << 20);
+	cr_assert_eq(
+		pair_post(&pair, 0, FABRIC_OP_WRITE, &sge, region.reg.iova, region.reg.rkey, 0, 1),
+		0);
+	cr_assert_eq(pair_next(&pair, 0).status, FABRIC_WC_OK);
+	pair_settle(&pair, 20);
+	cr_expect(memory_is_filled(&region, 0, 1 << 20, 3));
+	memory_close(&data);
+	memory_close(&region);
+	pair_close(&pair);
+	cr_expect_eq(booked("VmPin:"), 0);
 }
 
 Test(iwarp_pin, room_that_a_sibling_gives_back_soon_is_waited_for)

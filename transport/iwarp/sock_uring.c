@@ -42,6 +42,7 @@ enum request_kind {
 
 struct driver {
 	struct io_uring ring;
+	bool polled; /* requests were queued at the last poll already */
 	bool now_done;
 	int now_result;
 };
@@ -285,10 +286,12 @@ static void uring_poll(struct iwarp_cq *cq)
 {
 	struct driver *d = driver_of(cq);
 
-	if (io_uring_sq_ready(&d->ring)) {
+	/* Who polls once and then waits has them submitted by the wait; who only polls, here. */
+	if (io_uring_sq_ready(&d->ring) && d->polled) {
 		cq->counters.receive_calls++;
 		io_uring_submit(&d->ring);
 	}
+	d->polled = io_uring_sq_ready(&d->ring) != 0;
 	reap(cq);
 }
 
@@ -319,6 +322,7 @@ static int uring_fd(struct iwarp_cq *cq)
 
 static bool uring_arm(struct iwarp_cq *cq)
 {
+	driver_of(cq)->polled = true;
 	uring_poll(cq);
 	return false; /* what poll found has put its connection on the active list */
 }
