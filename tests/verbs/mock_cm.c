@@ -189,6 +189,10 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **ev
 		errno = EAGAIN;
 		return -1;
 	}
+	if (mock.fail_call && !strcmp(mock.fail_call, "rdma_get_cm_event")) {
+		errno = mock.fail_errno;
+		return -1;
+	}
 	if (read(base->fd, &one, sizeof(one)) < 0)
 		mock_violate("eventfd out of step");
 	event = channel->queue[channel->tail++];

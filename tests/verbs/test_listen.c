@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_listen.c - listeners, requests, accept, reject. */
 #include <errno.h>
+#include <poll.h>
 
 #include "tests/verbs/rig.h"
 
@@ -222,6 +223,27 @@ Test(verbs_listen, the_domain_lives_until_the_listener_closes)
 	cr_assert_eq(OPS->listener_poll(server.listener, &server.req), 0);
 	cr_expect_eq(server.req->domain, domain, "the same, not a new one");
 	OPS->request_reject(server.req);
+	server_close(&server);
+}
+
+static bool readable(int fd)
+{
+	struct pollfd pfd = {.fd = fd, .events = POLLIN};
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+Test(verbs_listen, a_refusing_cm_is_not_asked_for_ever)
+{
+	struct server server;
+
+	server_listen(&server);
+	mock_request("ask", 3);
+	cr_expect(readable(OPS->listener_fd(server.listener)));
+	mock.fail_call = "rdma_get_cm_event";
+	mock.fail_errno = EACCES;
+	cr_expect_eq(OPS->listener_poll(server.listener, &server.req), -EAGAIN);
+	cr_expect_not(readable(OPS->listener_fd(server.listener)), "it would wake us for ever");
 	server_close(&server);
 }
 

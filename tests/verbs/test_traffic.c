@@ -211,6 +211,9 @@ Test(verbs_post, without_the_device_feature_an_invalidating_send_is_a_plain_one)
 		wr.u.inv_rkey = 0x42;
 		cr_assert_eq(OPS->post_send(rig.conn, &wr), 0);
 		cr_expect_eq(mock.qp->sends[0].opcode, able ? IBV_WR_SEND_WITH_INV : IBV_WR_SEND);
+		cr_expect_eq(mock.qp->sends[0].invalidate_rkey, 0x42);
+		/* siw's library looks here. */
+		cr_expect_eq(mock.qp->sends[0].wr.rdma.rkey, 0x42);
 		rig_close(&rig);
 	}
 }
@@ -336,6 +339,20 @@ Test(verbs_end, a_failure_after_our_own_goodbye_is_no_reason)
 	OPS->conn_disconnect(rig.conn);
 	mock_complete_send(mock.qp, IBV_WC_RETRY_EXC_ERR);
 	expect_end(&rig, 1, 0, 0);
+	rig_close(&rig);
+}
+
+Test(verbs_end, a_refusing_cm_ends_its_connections_with_words)
+{
+	struct rig rig;
+
+	rig_connect(&rig, 2);
+	mock_event(mock.id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+	mock.fail_call = "rdma_get_cm_event";
+	mock.fail_errno = EACCES;
+	expect_end(&rig, 0, 2, -EACCES);
+	cr_expect(says(rig.conn->err.hint, "credentials"));
+	cr_expect_eq(OPS->cq_wait(rig.cq, 0), -ETIME, "it would wake us for ever");
 	rig_close(&rig);
 }
 

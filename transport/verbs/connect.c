@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 
 #include "transport/verbs/internal.h"
 
@@ -164,6 +165,22 @@ static void handle_event(struct verbs_conn *conn, const struct rdma_cm_event *ev
 	}
 }
 
+/*
+ * Events can no longer be taken, and those that lie there would keep the cq awake for ever: look
+ * away, and end what depends on them.
+ */
+static void channel_lost(struct verbs_cq *cq, int code)
+{
+	struct util_err err;
+
+	util_err_set(&err, code, "the RDMA connection manager refuses its events: %s",
+		     strerror(-code));
+	util_err_hint(&err, "%s", verbs_errno_hint(code));
+	epoll_ctl(cq->epoll_fd, EPOLL_CTL_DEL, cq->events->fd, NULL);
+	UTIL_LIST_FOR_EACH (pos, &cq->conns)
+		verbs_conn_end(UTIL_LIST_ENTRY(pos, struct verbs_conn, node), &err);
+}
+
 void verbs_connect_events(struct verbs_cq *cq)
 {
 	struct rdma_cm_event *event, copy;
@@ -173,8 +190,11 @@ void verbs_connect_events(struct verbs_cq *cq)
 
 	for (int i = 0; i < VERBS_EVENTS_MAX; i++) {
 		cq->counters.receive_calls++;
-		if (rdma_get_cm_event(cq->events, &event))
+		if (rdma_get_cm_event(cq->events, &event)) {
+			if (errno != EAGAIN && errno != EINTR)
+				channel_lost(cq, -errno);
 			return;
+		}
 		copy = *event;
 		conn = event->id->context;
 		len = event->param.conn.private_data ? event->param.conn.private_data_len : 0;

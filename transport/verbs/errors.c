@@ -116,7 +116,7 @@ static const char *verbs_event_attempt(enum rdma_cm_event_type event)
 	}
 }
 
-static const char *verbs_errno_hint(int code)
+const char *verbs_errno_hint(int code)
 {
 	switch (code) {
 	case -ENODEV:
@@ -124,6 +124,9 @@ static const char *verbs_errno_hint(int code)
 		       "link' lists those that have one)";
 	case -ECONNREFUSED:
 		return "is the server's RDMA listener up? (NFS/RDMA is on port 20049)";
+	case -EACCES:
+		return "the kernel lets only threads with the credentials that opened the device "
+		       "use it";
 	case -ETIMEDOUT:
 		return "is the host up, and does its RDMA port answer (ping, rping)?";
 	case -ENETUNREACH:

@@ -75,6 +75,8 @@ const char *verbs_addr_text(const struct sockaddr *addr, char *buf, size_t len);
 /* Words for a CM event that ended an attempt or a connection; returns the code. */
 int verbs_cm_event_err(struct util_err *err, enum rdma_cm_event_type event, int status, bool iwarp,
 		       const struct sockaddr *peer);
+/* What to do about an errno, or "". */
+const char *verbs_errno_hint(int code);
 void verbs_wc_err(struct util_err *err, const struct ibv_wc *wc, const struct sockaddr *peer);
 
 /* ---- objects ----------------------------------------------------------------------------- */

@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "transport/verbs/internal.h"
 
@@ -28,6 +30,7 @@
 
 struct verbs_listener {
 	struct fabric_listener base;
+	int epoll_fd; /* watches the channel, until that is lost */
 	struct rdma_event_channel *events;
 	struct rdma_cm_id *id;
 	/* One reference for each device requests came in on: what the server made on a domain, its
@@ -54,6 +57,24 @@ static int bind_and_listen(struct rdma_cm_id *id, const struct sockaddr *addr)
 	return 0;
 }
 
+static int open_channel(struct verbs_listener *listener, struct util_err *err)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int ret = verbs_channel_open(&listener->events, err);
+
+	if (ret)
+		return ret;
+	listener->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (listener->epoll_fd >= 0 &&
+	    !epoll_ctl(listener->epoll_fd, EPOLL_CTL_ADD, listener->events->fd, &event))
+		return 0;
+	ret = util_err_set(err, -errno, "an epoll descriptor: %s", strerror(errno));
+	if (listener->epoll_fd >= 0)
+		close(listener->epoll_fd);
+	rdma_destroy_event_channel(listener->events);
+	return ret;
+}
+
 int verbs_listen(struct fabric *fabric, const struct sockaddr *addr, socklen_t len,
 		 struct sockaddr_storage *bound, struct fabric_listener **listenerp,
 		 struct util_err *err)
@@ -69,7 +90,7 @@ int verbs_listen(struct fabric *fabric, const struct sockaddr *addr, socklen_t l
 	if (!listener)
 		return util_err_set(err, -ENOMEM, "listening on RDMA: out of memory");
 	listener->base.fabric = fabric;
-	ret = verbs_channel_open(&listener->events, err);
+	ret = open_channel(listener, err);
 	if (ret)
 		goto err_free;
 	if (rdma_create_id(listener->events, &listener->id, NULL, RDMA_PS_TCP)) {
@@ -94,6 +115,7 @@ int verbs_listen(struct fabric *fabric, const struct sockaddr *addr, socklen_t l
 err_id:
 	rdma_destroy_id(listener->id);
 err_channel:
+	close(listener->epoll_fd);
 	rdma_destroy_event_channel(listener->events);
 err_free:
 	free(listener);
@@ -102,7 +124,7 @@ err_free:
 
 int verbs_listener_fd(struct fabric_listener *listener)
 {
-	return verbs_listener(listener)->events->fd;
+	return verbs_listener(listener)->epoll_fd;
 }
 
 uint64_t verbs_listener_deadline(struct fabric_listener *listener)
@@ -115,6 +137,7 @@ void verbs_listener_close(struct fabric_listener *base)
 	struct verbs_listener *listener = verbs_listener(base);
 
 	rdma_destroy_id(listener->id);
+	close(listener->epoll_fd);
 	rdma_destroy_event_channel(listener->events);
 	for (unsigned i = 0; i < listener->ndomains; i++)
 		verbs_domain_put(&listener->domains[i]->base);
@@ -188,6 +211,17 @@ static struct verbs_request *take_request(struct verbs_listener *listener,
 	return req;
 }
 
+/* Requests that can not be taken would wake the caller for ever: say so once, and be deaf. */
+static void channel_lost(struct verbs_listener *listener, int code)
+{
+	util_log(
+		verbs_fabric(listener->base.fabric)->log, UTIL_LOG_ERROR,
+		"verbs: no more connections by RDMA: the connection manager refuses its events: %s "
+		"(%s)",
+		strerror(-code), verbs_errno_hint(code));
+	epoll_ctl(listener->epoll_fd, EPOLL_CTL_DEL, listener->events->fd, NULL);
+}
+
 int verbs_listener_poll(struct fabric_listener *base, struct fabric_request **reqp)
 {
 	struct verbs_listener *listener = verbs_listener(base);
@@ -195,8 +229,11 @@ int verbs_listener_poll(struct fabric_listener *base, struct fabric_request **re
 	struct verbs_request *req;
 
 	for (int i = 0; i < VERBS_EVENTS_MAX; i++) {
-		if (rdma_get_cm_event(listener->events, &event))
+		if (rdma_get_cm_event(listener->events, &event)) {
+			if (errno != EAGAIN && errno != EINTR)
+				channel_lost(listener, -errno);
 			return -EAGAIN;
+		}
 		if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) {
 			/* Of requests given up by their peers, or of the device: see above. */
 			rdma_ack_cm_event(event);

@@ -75,6 +75,8 @@ static void fill_op(struct ibv_send_wr *out, const struct fabric_wr *wr, bool se
 		 * it. */
 		out->opcode = send_inv ? IBV_WR_SEND_WITH_INV : IBV_WR_SEND;
 		out->invalidate_rkey = wr->u.inv_rkey;
+		/* QUIRK(siw): its library takes the key to invalidate from here. */
+		out->wr.rdma.rkey = wr->u.inv_rkey;
 		break;
 	case FABRIC_OP_WRITE:
 		out->opcode = IBV_WR_RDMA_WRITE;
@@ -138,6 +140,12 @@ static void fill_send(struct verbs_conn *conn, const struct fabric_wr *wr, struc
 		cq->counters.bytes_sent += fill_sges(sges, wr);
 }
 
+/* What ibv_post_* returns is a positive errno; siw's library returns negative ones too. */
+static int post_errno(int ret)
+{
+	return ret > 0 ? -ret : ret;
+}
+
 /* The keys the windows have once the chain is the device's. */
 static void rekey_windows(struct fabric_wr *chain)
 {
@@ -159,9 +167,10 @@ static void end_after_partial_post(struct verbs_conn *conn, int ret)
 	struct util_err err;
 	char text[VERBS_ADDR_TEXT];
 
-	util_err_set(&err, -ret, "connection to %s: the device refused a work request: %s",
+	util_err_set(&err, ret, "connection to %s: the device refused a work request: %s",
 		     verbs_addr_text((struct sockaddr *)&conn->base.peer, text, sizeof(text)),
-		     strerror(ret));
+		     strerror(-ret));
+	util_err_hint(&err, "%s", verbs_errno_hint(ret));
 	verbs_conn_end(conn, &err);
 }
 
@@ -196,11 +205,11 @@ int verbs_post_send(struct fabric_conn *base, struct fabric_wr *chain)
 		conn->unsignaled = unsignaled;
 		cq->counters.bytes_sent = sent;
 		cq->counters.completions_signalled = asked;
-		return ret > 0 ? -ret : -EINVAL;
+		return post_errno(ret);
 	}
 	rekey_windows(chain);
 	if (ret)
-		end_after_partial_post(conn, ret > 0 ? ret : EIO);
+		end_after_partial_post(conn, post_errno(ret));
 	return 0;
 }
 
@@ -243,7 +252,7 @@ static int post_recvs(struct verbs_conn *conn, const struct fabric_recv *recv, u
 	if (!ret)
 		return 0;
 	*takenp = bad ? (uint32_t)(bad - cq->recv_wrs) : 0;
-	return ret > 0 ? -ret : -EINVAL;
+	return post_errno(ret);
 }
 
 /* There is no queue pair yet: keep a copy. */
@@ -295,6 +304,6 @@ int verbs_post_recv(struct fabric_conn *base, struct fabric_recv *chain)
 		return ret;
 	}
 	if (ret)
-		end_after_partial_post(conn, -ret);
+		end_after_partial_post(conn, ret);
 	return 0;
 }
