@@ -293,6 +293,8 @@ void transport_server_stop(struct transport_server *server);
 void transport_server_destroy(struct transport_server *server);
 uint16_t transport_server_tcp_port(const struct transport_server *server);
 uint16_t transport_server_rdma_port(const struct transport_server *server);
+/* Does it listen by this fabric (not AUTO)? */
+bool transport_server_listens(const struct transport_server *server, enum transport_fabric fabric);
 struct mr_ledger *transport_server_ledger(struct transport_server *server);
 
 /* Per-worker hooks for the service (its file ring): called when fd is readable. */

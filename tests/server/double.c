@@ -196,6 +196,7 @@ struct fixture *fixture_open(unsigned flags, const char *dir)
 	f->srv->root_squash = !(flags & FIXTURE_NO_SQUASH);
 	f->srv->privileged = !(flags & FIXTURE_OWN_USER) && server_cred_privileged();
 	f->srv->no_io_uring = flags & FIXTURE_NO_URING;
+	f->srv->apart = flags & FIXTURE_APART;
 	f->srv->max_data = SERVER_MAX_DATA;
 	snprintf(spec, sizeof(spec), "%s=/export", f->export_dir);
 	cr_assert_eq(server_exports_add(&f->srv->exports, spec, &err), 0, "%s", err.what);

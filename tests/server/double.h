@@ -48,6 +48,7 @@ enum fixture_flags {
 	FIXTURE_NULL = 16,
 	FIXTURE_NO_URING = 32,
 	FIXTURE_FEW_FDS = 64, /* 100 descriptors for open files */
+	FIXTURE_APART = 128,  /* files are touched on a thread of their own */
 };
 
 /* dir NULL: a fresh temporary folder; else one that exists (another start of the same server). */

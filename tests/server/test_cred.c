@@ -253,6 +253,35 @@ Test(server_cred, an_id_the_kernel_has_not_is_refused)
 	fixture_close(f, false);
 }
 
+/* RDMA devices refuse a thread that ever changed its credentials: with them, another one does. */
+Test(server_cred, apart_from_its_worker_it_acts_as_callers_and_the_worker_never_does)
+{
+	for (unsigned no_uring = 0; no_uring < 2; no_uring++) {
+		struct wire_write_res wrote;
+		struct wire_read_res got;
+		struct fixture *f;
+		struct wire_fh fh;
+		struct stat st;
+
+		ROOT_ONLY();
+		f = fixture_open(FIXTURE_APART | (no_uring ? FIXTURE_NO_URING : 0), NULL);
+		as(f, 1000, 1000);
+		cr_assert_eq(fixture_create(f, &f->root, "file", 0600, &fh), NFS3_OK);
+		cr_expect_eq(setfsuid((uid_t)-1), 0,
+			     "the worker's thread took the caller's identity");
+		cr_assert_eq(fixture_write(f, &fh, 0, "apart", 5, WIRE_FILE_SYNC, &wrote), NFS3_OK);
+		cr_assert_eq(fixture_read(f, &fh, 0, 100, &got), NFS3_OK);
+		cr_expect_eq(got.count, 5);
+		cr_assert_eq(stat(fixture_path(f, "file"), &st), 0);
+		cr_expect_eq(st.st_uid, 1000);
+		as(f, 1001, 1001);
+		cr_expect_eq(fixture_read(f, &fh, 0, 100, &got), NFS3ERR_ACCES);
+		cr_expect_eq(fixture_lookup(f, &f->root, "none", NULL), NFS3ERR_NOENT);
+		cr_expect_eq(setfsuid((uid_t)-1), 0);
+		fixture_close(f, false);
+	}
+}
+
 /* In a child that is a real other user, without capabilities. */
 Test(server_cred, unprivileged_it_acts_as_its_own_user)
 {

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "transport/transport.h"
+#include "tools/nfsrdmad/server.h"
 
 #define AIO_DEPTH 256
 
@@ -99,18 +99,29 @@ static void aio_flush(void *arg)
 		transport_worker_again(aio->worker);
 }
 
+struct io_end {
+	struct server_io *io;
+	int res;
+};
+
+static void io_ended(void *arg)
+{
+	const struct io_end *end = arg;
+
+	end->io->done(end->io, end->res);
+}
+
 static void aio_ready(void *arg)
 {
 	struct server_aio *aio = arg;
 	struct io_uring_cqe *cqe;
 
 	while (!io_uring_peek_cqe(&aio->ring, &cqe)) {
-		struct server_io *io = io_uring_cqe_get_data(cqe);
-		int res = cqe->res;
+		struct io_end end = {.io = io_uring_cqe_get_data(cqe), .res = cqe->res};
 
 		io_uring_cqe_seen(&aio->ring, cqe);
 		aio->in_flight--;
-		io->done(io, res);
+		server_run(transport_worker_priv(aio->worker), io_ended, &end);
 	}
 }
 

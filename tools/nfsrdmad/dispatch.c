@@ -12,6 +12,7 @@
  */
 #include "tools/nfsrdmad/server.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -157,14 +158,51 @@ static void op_release(struct server_op *op)
 	util_list_push(&op->w->free_ops, &op->node);
 }
 
+static void answer_send(const struct server_answer *answer)
+{
+	if (answer->refused)
+		transport_request_reply_error(answer->req, &answer->error);
+	else
+		transport_request_reply(answer->req);
+}
+
+/* Now, or on the hand: when it has returned.  A run there answers one request at most. */
+static void answer_give(struct server_worker *w, const struct server_answer *answer)
+{
+	if (!w->on_hand) {
+		answer_send(answer);
+		return;
+	}
+	assert(!w->answer.req);
+	w->answer = *answer;
+}
+
+void server_run(struct server_worker *w, void (*fn)(void *arg), void *arg)
+{
+	struct server_answer answer;
+
+	if (!w->hand) {
+		fn(arg);
+		return;
+	}
+	w->on_hand = true;
+	server_hand_run(w->hand, fn, arg);
+	w->on_hand = false;
+	answer = w->answer;
+	w->answer.req = NULL;
+	if (answer.req)
+		answer_send(&answer);
+}
+
 void server_refuse(struct server_op *op, const struct wire_rpc_error *error)
 {
-	struct transport_request *req = op->req;
+	const struct server_answer answer = {.req = op->req, .refused = true, .error = *error};
+	struct server_worker *w = op->w;
 
 	if (op->drc)
 		server_drc_abort(op->srv->drc, op->drc);
 	op_release(op);
-	transport_request_reply_error(req, error);
+	answer_give(w, &answer);
 }
 
 static void refuse_stat(struct server_op *op, enum wire_accept_stat stat)
@@ -206,8 +244,9 @@ bool server_begin(struct server_op *op, size_t max)
 
 void server_reply(struct server_op *op)
 {
-	struct transport_request *req = op->req;
-	const struct wire_enc *results = &req->results;
+	const struct server_answer answer = {.req = op->req};
+	const struct wire_enc *results = &op->req->results;
+	struct server_worker *w = op->w;
 
 	if (results->overflow) { /* it would be cut: better none */
 		refuse_stat(op, WIRE_SYSTEM_ERR);
@@ -217,7 +256,7 @@ void server_reply(struct server_op *op)
 		server_drc_done(op->srv->drc, op->drc, results->start + op->results_pos,
 				wire_enc_len(results) - op->results_pos);
 	op_release(op);
-	transport_request_reply(req);
+	answer_give(w, &answer);
 }
 
 static void put_post(struct wire_enc *e, struct server_object *obj)
@@ -335,6 +374,18 @@ static bool op_is_null(const struct server_op *op)
 	return !d.bad && fh.len > 0 && (fh.data[0] & 15) == SERVER_ID_NULL;
 }
 
+static void run_procedure(void *arg)
+{
+	struct server_op *op = arg;
+
+	op->proc->handle(op);
+}
+
+static void run_mount(void *arg)
+{
+	server_mount_dispatch(arg);
+}
+
 static void nfs_dispatch(struct server_op *op)
 {
 	if (op->proc_num == WIRE_NFS3_NULL) {
@@ -357,7 +408,7 @@ static void nfs_dispatch(struct server_op *op)
 	if (op_is_null(op))
 		server_null_dispatch(op);
 	else
-		op->proc->handle(op);
+		server_run(op->w, run_procedure, op);
 }
 
 /* What keeps a call from being carried out at all; false: nothing. */
@@ -400,7 +451,7 @@ void server_dispatch(void *arg, struct transport_request *req)
 	else if (op_is_refused(op, &error))
 		server_refuse(op, &error);
 	else if (req->call.prog == WIRE_MOUNT_PROG)
-		server_mount_dispatch(op);
+		server_run(w, run_mount, op);
 	else
 		nfs_dispatch(op);
 }
@@ -418,15 +469,22 @@ int server_worker_start(void *arg, struct transport_worker *worker)
 	w->dir_buf = malloc(SERVER_DIR_BUF);
 	if (!w->dir_buf)
 		goto err_free;
+	if (srv->apart) {
+		err = server_hand_create(&w->hand);
+		if (err)
+			goto err_dir_buf;
+	}
 	err = server_aio_create(&w->aio, worker, srv->no_io_uring);
 	if (err)
-		goto err_dir_buf;
+		goto err_hand;
 	w->srv = srv;
 	util_list_init(&w->free_ops);
 	server_identity_init(&w->identity, srv->privileged);
 	transport_worker_set_priv(worker, w);
 	return 0;
 
+err_hand:
+	server_hand_destroy(w->hand);
 err_dir_buf:
 	free(w->dir_buf);
 err_free:
@@ -442,6 +500,7 @@ void server_worker_stop(void *arg, struct transport_worker *worker)
 	if (!w)
 		return;
 	server_aio_destroy(w->aio);
+	server_hand_destroy(w->hand);
 	while ((node = util_list_pop(&w->free_ops)))
 		free(UTIL_LIST_ENTRY(node, struct server_op, node));
 	free(w->dir_buf);

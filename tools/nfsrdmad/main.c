@@ -212,16 +212,21 @@ static int serve(struct server *srv, const struct options *o, unsigned nofile,
 	ret = transport_ctx_create(&ctx, srv->log);
 	if (ret)
 		return util_err_set(err, ret, "set up: %s", strerror(-ret));
-	ret = create_transport(srv, o, &service, nofile, &ts, err);
+	/*
+	 * Before the ports are bound: the RDMA devices' descriptors may be used only by threads
+	 * with the very credentials that opened them (the kernel's ib_safe_file_access()), and
+	 * setting credentials makes new ones.  Ports below 1024 need CAP_NET_BIND_SERVICE, which is
+	 * kept.
+	 */
+	ret = settle_privileges(srv, err);
+	if (!ret)
+		ret = create_transport(srv, o, &service, nofile, &ts, err);
 	if (ret)
 		goto out_ctx;
-	/* After the ports are bound: threads inherit what is left. */
-	ret = settle_privileges(srv, err);
-	if (!ret) {
-		ret = transport_server_start(ts);
-		if (ret)
-			util_err_set(err, ret, "start workers: %s", strerror(-ret));
-	}
+	srv->apart = srv->privileged && transport_server_listens(ts, TRANSPORT_FABRIC_VERBS);
+	ret = transport_server_start(ts);
+	if (ret)
+		util_err_set(err, ret, "start workers: %s", strerror(-ret));
 	if (!ret) {
 		uint16_t tcp = transport_server_tcp_port(ts), rdma = transport_server_rdma_port(ts);
 		struct registration regs[] = {

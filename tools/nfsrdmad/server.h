@@ -18,6 +18,7 @@
 #include "tools/nfsrdmad/cred.h"
 #include "tools/nfsrdmad/drc.h"
 #include "tools/nfsrdmad/exports.h"
+#include "tools/nfsrdmad/hand.h"
 #include "tools/nfsrdmad/handle.h"
 #include "tools/nfsrdmad/mounts.h"
 #include "tools/nfsrdmad/objects.h"
@@ -45,6 +46,7 @@ struct server {
 	uint8_t key[SERVER_KEY_LEN];
 	_Atomic uint64_t verifier; /* of unstable writes: new with every start and every loss */
 	bool privileged;	   /* acts as its callers */
+	bool apart;		   /* ... on threads of their own: see hand.c */
 	bool root_squash;
 	bool no_io_uring;
 	size_t max_data; /* of one READ or WRITE */
@@ -53,8 +55,18 @@ struct server {
 	struct server_miss misses[SERVER_MISSES];
 };
 
+/* One that waits for the hand to return. */
+struct server_answer {
+	struct transport_request *req; /* NULL: none */
+	bool refused;
+	struct wire_rpc_error error;
+};
+
 struct server_worker {
 	struct server *srv;
+	struct server_hand *hand; /* NULL: the worker touches files itself */
+	bool on_hand;
+	struct server_answer answer;
 	struct server_identity identity;
 	struct server_aio *aio;
 	struct util_list free_ops;
@@ -123,6 +135,11 @@ struct server_op {
 /* ---- dispatch.c ------------------------------------------------------------------------- */
 
 void server_dispatch(void *arg, struct transport_request *req);
+/*
+ * Run what touches files: here, or on the worker's hand.  Whatever procedures and completed file
+ * operations do is done inside of this; the worker's own thread never takes another identity then.
+ */
+void server_run(struct server_worker *w, void (*fn)(void *arg), void *arg);
 int server_worker_start(void *arg, struct transport_worker *worker);
 void server_worker_stop(void *arg, struct transport_worker *worker);
 extern const struct server_proc server_procs[WIRE_NFS3_PROC_COUNT];

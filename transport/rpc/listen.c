@@ -304,6 +304,17 @@ void transport_listen_close(struct transport_server *server)
 		listener_close(UTIL_LIST_ENTRY(node, struct transport_listener, node));
 }
 
+bool transport_server_listens(const struct transport_server *server, enum transport_fabric fabric)
+{
+	const struct fabric_ops *ops =
+		fabric == TRANSPORT_FABRIC_VERBS ? &verbs_fabric_ops : &iwarp_fabric_ops;
+
+	UTIL_LIST_FOR_EACH (node, &server->listeners)
+		if (UTIL_LIST_ENTRY(node, struct transport_listener, node)->ops == ops)
+			return true;
+	return false;
+}
+
 static int tcp_socket_listen(const struct sockaddr_storage *addr, socklen_t len)
 {
 	const int on = 1;
