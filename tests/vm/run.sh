@@ -72,21 +72,26 @@ pass_on() { # name file
 }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/nfsrdma-vm.XXXXXX")
+child=
 trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
+trap '[ -z "$child" ] || kill -KILL "$child"; exit 130' INT TERM
 for name in "${names[@]}"; do
 	script=$here/scenarios/$name.sh
 	out=$work/$name.tap
 	started=$SECONDS
 	# The first line that says "limit: N" bounds the scenario, in seconds.
 	limit=$(sed -n 's/^# limit: \([0-9]*\)$/\1/p' "$script" 2>/dev/null | head -1)
-	timeout -k 10 "${limit:-300}" unshare --net --pid --fork --kill-child --mount-proc \
-		bash "$script" >"$out" 2>"$work/$name.err" </dev/null
+	# The scenario's shell is process 1 of its namespace and does not hear a SIGTERM.
+	timeout -s KILL "${limit:-300}" unshare --net --pid --fork --kill-child --mount-proc \
+		bash "$script" >"$out" 2>"$work/$name.err" </dev/null &
+	child=$!
+	wait "$child"
 	status=$?
+	child=
 	pass_on "$name" "$out"
 	grep -q '^not ok' "$out" && bad=1
 	if [ $status != 0 ] && ! grep -q '^not ok' "$out"; then
-		result "not ok" "$name: runs to its end (status $status; 124: timed out)"
+		result "not ok" "$name: runs to its end (status $status; 137: timed out)"
 	fi
 	[ ! -s "$work/$name.err" ] || tail -n 20 "$work/$name.err" | sed 's/^/# stderr: /'
 	[ -z "${NFSRDMA_VM_KEEP:-}" ] || cp "$out" "$work/$name.err" "$NFSRDMA_VM_KEEP/"
