@@ -3,7 +3,7 @@
 noinst_LTLIBRARIES += %D%/libnfsrdmad.la
 %C%_libnfsrdmad_la_SOURCES = %D%/access.c %D%/aio.c %D%/aio.h %D%/attr.c %D%/cred.c %D%/cred.h \
 	%D%/dispatch.c %D%/drc.c %D%/drc.h %D%/exports.c %D%/exports.h %D%/hand.c %D%/hand.h %D%/handle.c %D%/handle.h \
-	%D%/key.c %D%/key.h %D%/mounts.c %D%/mounts.h %D%/null.c %D%/null.h %D%/null_tree.c \
+	%D%/key.c %D%/key.h %D%/mounts.c %D%/mounts.h %D%/null.c %D%/null.h %D%/null_data.c %D%/null_tree.c \
 	%D%/null_tree.h %D%/objects.c %D%/objects.h %D%/options.c %D%/options.h %D%/proc_attr.c \
 	%D%/proc_create.c %D%/proc_fs.c %D%/proc_fs.h %D%/proc_link.c %D%/proc_lookup.c \
 	%D%/proc_mount.c %D%/proc_read.c %D%/proc_readdir.c %D%/proc_remove.c %D%/proc_write.c \

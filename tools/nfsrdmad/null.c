@@ -6,7 +6,8 @@
  * by CREATE and MKDIR and kept in memory; a file has the size that was written or set; nobody is
  * refused anything.  There are no links and no device nodes.
  *
- * One lock covers the tree; it is held while results are put together, never while data moves.
+ * One lock covers the tree; it is held while results are put together, never while data moves
+ * (null_data.c).
  */
 #include "tools/nfsrdmad/null.h"
 
@@ -18,7 +19,6 @@
 #include "tools/nfsrdmad/server.h"
 #include "wire/nfs3_xdr.h"
 
-#define ID_LEN 12
 #define DIR_OVERHEAD (4 + 4 + WIRE_ATTR_LEN + 8 + 8)
 
 static void node_fh(const struct server *srv, const struct server_null_node *node,
@@ -26,7 +26,7 @@ static void node_fh(const struct server *srv, const struct server_null_node *nod
 {
 	struct server_handle h = {
 		.export_id = srv->null->export_id,
-		.id = {.kind = SERVER_ID_NULL, .len = ID_LEN},
+		.id = {.kind = SERVER_ID_NULL, .len = SERVER_NULL_ID_LEN},
 	};
 
 	util_put_be32(h.id.bytes, node->index);
@@ -65,46 +65,19 @@ void server_null_root(const struct server *srv, struct wire_fh *fh)
 	*fh = srv->null->root_fh;
 }
 
-/* ---- nodes as attributes ---------------------------------------------------------------- */
-
-static void node_post(const struct server_null *tree, const struct server_null_node *node,
-		      struct wire_post_attr *post)
-{
-	post->present = true;
-	post->attr = (struct wire_attr){
-		.type = node->dir ? NF3DIR : NF3REG,
-		.mode = node->mode,
-		.nlink = node->dir ? 2 + node->subdirs : 1,
-		.uid = node->uid,
-		.gid = node->gid,
-		.size = node->dir ? 4096 : node->size,
-		.fsid = tree->fsid,
-		.fileid = node->index + UINT64_C(1),
-		.atime = node->atime,
-		.mtime = node->mtime,
-		.ctime = node->ctime,
-	};
-}
-
-static void node_pre(const struct server_null_node *node, struct wire_pre_attr *pre)
-{
-	pre->present = true;
-	pre->size = node->dir ? 4096 : node->size;
-	pre->mtime = node->mtime;
-	pre->ctime = node->ctime;
-}
+/* ---- results ---------------------------------------------------------------------------- */
 
 static void put_post(struct server_op *op, const struct server_null_node *node)
 {
 	struct wire_post_attr post;
 
-	node_post(op->srv->null, node, &post);
+	server_null_post(op->srv->null, node, &post);
 	wire_put_post_attr(&op->req->results, &post);
 }
 
 static void put_wcc(struct server_op *op, const struct server_null_node *node, struct wire_wcc *wcc)
 {
-	node_post(op->srv->null, node, &wcc->after);
+	server_null_post(op->srv->null, node, &wcc->after);
 	wire_put_wcc(&op->req->results, wcc);
 }
 
@@ -129,22 +102,6 @@ static void node_set(struct server_null_node *node, const struct wire_sattr *s)
 
 /* ---- arguments -------------------------------------------------------------------------- */
 
-/* The node of a handle.  0, -EBADF, -ESTALE.  Under the lock. */
-static int node_get(struct server_op *op, const struct wire_fh *fh, struct server_null_node **nodep)
-{
-	struct server_handle h;
-	int err = server_handle_decode(op->srv->key, fh, &h);
-
-	if (err)
-		return err;
-	if (!op->srv->null || h.id.kind != SERVER_ID_NULL || h.id.len != ID_LEN ||
-	    h.export_id != op->srv->null->export_id)
-		return -ESTALE;
-	*nodep = server_null_tree_get(op->srv->null, util_get_be32(h.id.bytes),
-				      util_get_be64(h.id.bytes + 4));
-	return *nodep ? 0 : -ESTALE;
-}
-
 /* A folder and a name in it, from the arguments. */
 struct diropargs {
 	struct wire_fh fh;
@@ -161,7 +118,7 @@ static void dirop_decode(struct server_op *op, struct diropargs *a)
 
 static int dirop_find(struct server_op *op, struct diropargs *a)
 {
-	int err = node_get(op, &a->fh, &a->dir);
+	int err = server_null_node(op, &a->fh, &a->dir);
 
 	if (err)
 		return err;
@@ -181,7 +138,7 @@ static int null_getattr(struct server_op *op, struct server_null_node *node)
 
 	if (!server_begin(op, WIRE_ATTR_LEN + 4))
 		return 1;
-	node_post(op->srv->null, node, &post);
+	server_null_post(op->srv->null, node, &post);
 	wire_put_attr(&op->req->results, &post.attr);
 	return 0;
 }
@@ -206,7 +163,7 @@ static int null_setattr(struct server_op *op, struct server_null_node *node)
 		return -EINVAL;
 	if (!server_begin(op, 160))
 		return 1;
-	node_pre(node, &wcc.before);
+	server_null_pre(node, &wcc.before);
 	node_set(node, &sattr);
 	put_wcc(op, node, &wcc);
 	return 0;
@@ -264,7 +221,7 @@ static int null_make(struct server_op *op, struct diropargs *a, bool dir)
 		return -EPROTO;
 	if (server_name_dots(a->name) || (node && (how != UNCHECKED || node->dir)))
 		return -EEXIST;
-	node_pre(a->dir, &wcc.before);
+	server_null_pre(a->dir, &wcc.before);
 	if (!node)
 		node = server_null_tree_add(op->srv->null, a->dir, a->name, dir);
 	if (!node)
@@ -294,7 +251,7 @@ static int null_remove(struct server_op *op, struct diropargs *a, bool dir)
 		return -ENOTEMPTY;
 	if (!server_begin(op, 160))
 		return 1;
-	node_pre(a->dir, &wcc.before);
+	server_null_pre(a->dir, &wcc.before);
 	server_null_tree_remove(op->srv->null, a->child);
 	put_wcc(op, a->dir, &wcc);
 	return 0;
@@ -330,8 +287,8 @@ static int null_rename(struct server_op *op, struct diropargs *from)
 		return -ENOENT;
 	if (server_null_tree_above(from->child, to.dir))
 		return -EINVAL;
-	node_pre(from->dir, &wcc.before);
-	node_pre(to.dir, &wcc2.before);
+	server_null_pre(from->dir, &wcc.before);
+	server_null_pre(to.dir, &wcc2.before);
 	if (to.child != from->child) {
 		err = to.child ? rename_over(op->srv->null, from->child, to.child) : 0;
 		if (err)
@@ -358,7 +315,7 @@ static bool put_entry(struct server_op *op, const struct server_null_node *node,
 	};
 
 	if (plus) {
-		node_post(op->srv->null, node, &ent.attr);
+		server_null_post(op->srv->null, node, &ent.attr);
 		ent.has_fh = true;
 		node_fh(op->srv, node, &ent.fh);
 	}
@@ -407,94 +364,9 @@ static int null_readdir(struct server_op *op, struct server_null_node *dir, bool
 		return -ENOBUFS;
 	if (!server_begin_bare(op, room))
 		return 1;
-	node_post(op->srv->null, dir, &head.attr);
+	server_null_post(op->srv->null, dir, &head.attr);
 	wire_readdir_head_encode(&op->req->results, &head);
 	wire_readdir_end_encode(&op->req->results, put_entries(op, dir, cookie, plus));
-	return 0;
-}
-
-/* ---- READ, WRITE, COMMIT ---------------------------------------------------------------- */
-
-static int null_read(struct server_op *op, struct server_null_node *node)
-{
-	struct transport_request *req = op->req;
-	struct wire_read_res res = {.status = NFS3_OK};
-	uint64_t offset = wire_get_u64(&req->args), room = req->sink_room;
-	uint32_t count = wire_get_u32(&req->args);
-	uint64_t left = offset < node->size ? node->size - offset : 0;
-
-	if (req->args.bad)
-		return -EPROTO;
-	if (node->dir)
-		return -EINVAL;
-	if (!room)
-		room = req->reply_room > 128 ? req->reply_room - 128 : 0;
-	if (count > room)
-		count = (uint32_t)room;
-	if (count > op->srv->max_data)
-		count = (uint32_t)op->srv->max_data;
-	if (count > left)
-		count = (uint32_t)left;
-	if (count) {
-		req->reply_data = transport_request_buffer(req, count);
-		if (!req->reply_data)
-			return -ENOMEM;
-		memset(req->reply_data, 0, count);
-	}
-	if (!server_begin_bare(op, 128))
-		return 1;
-	node_post(op->srv->null, node, &res.attr);
-	res.count = res.data_len = count;
-	res.eof = offset + count >= node->size;
-	wire_read_res_encode(&req->results, &res, true);
-	req->reply_data_len = count;
-	req->reply_data_pos = wire_enc_len(&req->results);
-	return 0;
-}
-
-static int null_write(struct server_op *op, struct server_null_node *node)
-{
-	struct wire_dec *d = &op->req->args;
-	struct wire_write_res res = {.status = NFS3_OK, .committed = WIRE_FILE_SYNC};
-	uint64_t offset = wire_get_u64(d);
-	size_t len = 0;
-
-	res.count = wire_get_u32(d);
-	wire_get_u32(d); /* as stable as it gets */
-	if (op->req->data)
-		len = wire_get_u32(d);
-	else
-		wire_get_opaque(d, op->srv->max_data, &len);
-	if (d->bad || len != res.count || (op->req->data && len > op->req->data_len) ||
-	    !server_bulk_belongs(op))
-		return -EPROTO;
-	if (node->dir)
-		return -EINVAL;
-	if (offset > INT64_MAX || len > INT64_MAX - offset)
-		return -EFBIG;
-	if (!server_begin_bare(op, 200))
-		return 1;
-	node_pre(node, &res.wcc.before);
-	if (len && offset + len > node->size)
-		node->size = offset + len;
-	node->mtime = node->ctime = server_null_now();
-	node_post(op->srv->null, node, &res.wcc.after);
-	server_verifier_get(op->srv, res.verf);
-	wire_write_res_encode(&op->req->results, &res);
-	return 0;
-}
-
-static int null_commit(struct server_op *op, struct server_null_node *node)
-{
-	struct wire_wcc wcc;
-	uint8_t verf[8];
-
-	if (!server_begin(op, 160))
-		return 1;
-	node_pre(node, &wcc.before);
-	put_wcc(op, node, &wcc);
-	server_verifier_get(op->srv, verf);
-	wire_put_fixed(&op->req->results, verf, sizeof(verf));
 	return 0;
 }
 
@@ -561,7 +433,7 @@ static int null_object(struct server_op *op)
 	int err;
 
 	wire_get_fh(&op->req->args, &fh);
-	err = op->req->args.bad ? -EPROTO : node_get(op, &fh, &node);
+	err = op->req->args.bad ? -EPROTO : server_null_node(op, &fh, &node);
 	if (err)
 		return err;
 	switch (op->proc_num) {
@@ -571,12 +443,6 @@ static int null_object(struct server_op *op)
 		return null_setattr(op, node);
 	case WIRE_NFS3_ACCESS:
 		return null_access(op, node);
-	case WIRE_NFS3_READ:
-		return null_read(op, node);
-	case WIRE_NFS3_WRITE:
-		return null_write(op, node);
-	case WIRE_NFS3_COMMIT:
-		return null_commit(op, node);
 	case WIRE_NFS3_READDIR:
 	case WIRE_NFS3_READDIRPLUS:
 		return null_readdir(op, node, op->proc_num == WIRE_NFS3_READDIRPLUS);
@@ -589,29 +455,44 @@ static int null_object(struct server_op *op)
 	}
 }
 
-void server_null_dispatch(struct server_op *op)
+static int null_names(struct server_op *op)
 {
 	struct server_null *tree = op->srv->null;
-	int err = -EBADF;
+	int err;
 
-	if (tree) {
-		pthread_mutex_lock(&tree->lock);
-		switch (op->proc_num) {
-		case WIRE_NFS3_LOOKUP:
-		case WIRE_NFS3_CREATE:
-		case WIRE_NFS3_MKDIR:
-		case WIRE_NFS3_SYMLINK:
-		case WIRE_NFS3_MKNOD:
-		case WIRE_NFS3_REMOVE:
-		case WIRE_NFS3_RMDIR:
-		case WIRE_NFS3_RENAME:
-			err = null_dirop(op);
-			break;
-		default:
-			err = null_object(op);
-		}
-		pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_lock(&tree->lock);
+	switch (op->proc_num) {
+	case WIRE_NFS3_LOOKUP:
+	case WIRE_NFS3_CREATE:
+	case WIRE_NFS3_MKDIR:
+	case WIRE_NFS3_SYMLINK:
+	case WIRE_NFS3_MKNOD:
+	case WIRE_NFS3_REMOVE:
+	case WIRE_NFS3_RMDIR:
+	case WIRE_NFS3_RENAME:
+		err = null_dirop(op);
+		break;
+	default:
+		err = null_object(op);
 	}
+	pthread_mutex_unlock(&tree->lock);
+	return err;
+}
+
+void server_null_dispatch(struct server_op *op)
+{
+	int err;
+
+	if (!op->srv->null)
+		err = -EBADF;
+	else if (op->proc_num == WIRE_NFS3_READ)
+		err = server_null_read(op);
+	else if (op->proc_num == WIRE_NFS3_WRITE)
+		err = server_null_write(op);
+	else if (op->proc_num == WIRE_NFS3_COMMIT)
+		err = server_null_commit(op);
+	else
+		err = null_names(op);
 	/* 1: there was no room, and the client was told. */
 	if (err == 0)
 		server_reply(op);

@@ -66,4 +66,21 @@ bool server_null_tree_above(const struct server_null_node *node,
 			    const struct server_null_node *dir);
 struct wire_time server_null_now(void);
 
+/* ---- null_data.c, for null.c ------------------------------------------------------------ */
+
+#define SERVER_NULL_ID_LEN 12 /* index, generation */
+
+struct server_op;
+
+void server_null_post(const struct server_null *tree, const struct server_null_node *node,
+		      struct wire_post_attr *post);
+void server_null_pre(const struct server_null_node *node, struct wire_pre_attr *pre);
+/* The node of a handle.  0, -EBADF, -ESTALE.  Under the lock. */
+int server_null_node(struct server_op *op, const struct wire_fh *fh,
+		     struct server_null_node **nodep);
+/* 0: results are put; 1: the client was told there is no room; -EPROTO: garbage; -errno. */
+int server_null_read(struct server_op *op);
+int server_null_write(struct server_op *op);
+int server_null_commit(struct server_op *op);
+
 #endif

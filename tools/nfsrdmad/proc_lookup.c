@@ -32,7 +32,7 @@ static int lookup_parent(struct server_op *op)
 	if (fd < 0)
 		return fd;
 	server_as_self(op->w);
-	if (server_proved(exp, fd) != 1) {
+	if (!server_proved(exp, fd)) {
 		close(fd);
 		return -EACCES;
 	}

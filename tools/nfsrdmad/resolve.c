@@ -30,8 +30,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SERVER_PROOF_NS (100 * UTIL_NS_PER_MS)
-#define SERVER_MISS_NS (2 * UTIL_NS_PER_S)
+#define SERVER_MISS_NS (500 * UTIL_NS_PER_MS)
+#define PROOF_TRIES 8
 #define ASCENT_MAX 4096
 #define CHAIN_MAX (SERVER_ID_MAX - 16)
 
@@ -112,52 +112,71 @@ static bool same_inode(const struct stat *a, const struct stat *b)
 }
 
 /* A folder too deep for a path: climb to the root instead. */
-static int proved_by_ascent(const struct server_export *exp, int fd)
+static bool proved_by_ascent(const struct server_export *exp, int fd)
 {
 	struct stat st, root;
 	int at = openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), next;
-	int proved = 0;
+	bool proved = false;
 
 	if (at < 0 || fstat(exp->root_fd, &root)) {
 		if (at >= 0)
 			close(at);
-		return 0;
+		return false;
 	}
 	for (int i = 0; i < ASCENT_MAX; i++) {
 		if (fstat(at, &st))
 			break;
 		if (same_inode(&st, &root)) {
-			proved = 1;
+			proved = true;
 			break;
 		}
 		next = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		close(at);
 		at = next;
 		if (at < 0)
-			return 0;
+			return false;
 	}
 	close(at);
 	return proved;
 }
 
-int server_proved(const struct server_export *exp, int fd)
+/* Does rel lead from the root to what fd is? */
+static bool leads_to(const struct server_export *exp, const char *rel, int fd)
 {
-	char path[PATH_MAX];
 	struct stat st, there;
-	const char *rel;
-	int walked, err;
+	int walked = open_beneath(exp, rel);
+	bool same;
 
-	err = relative_path(exp, fd, path, &rel);
-	if (err == -ENAMETOOLONG)
-		return proved_by_ascent(exp, fd);
-	if (err)
-		return 0;
-	walked = open_beneath(exp, rel);
 	if (walked < 0)
-		return 0;
-	err = fstat(walked, &there) || fstat(fd, &st) || !same_inode(&st, &there);
+		return false;
+	same = !fstat(walked, &there) && !fstat(fd, &st) && same_inode(&st, &there);
 	close(walked);
-	return !err;
+	return same;
+}
+
+/*
+ * A folder on the way may be renamed between asking for the path and walking it.  Then the path has
+ * changed, and it is asked for again; where it has not, the walk's word counts.
+ */
+bool server_proved(const struct server_export *exp, int fd)
+{
+	char path[PATH_MAX], before[PATH_MAX] = "";
+	const char *rel;
+	int err;
+
+	for (int i = 0; i < PROOF_TRIES; i++) {
+		err = relative_path(exp, fd, path, &rel);
+		if (err == -ENAMETOOLONG)
+			return proved_by_ascent(exp, fd);
+		if (!err && leads_to(exp, rel, fd))
+			return true;
+		if (err && err != -ESTALE)
+			return false;
+		if (i && !strcmp(path, before))
+			return false;
+		strcpy(before, path);
+	}
+	return false;
 }
 
 /* ---- opening an id ---------------------------------------------------------------------- */
@@ -180,63 +199,7 @@ static int open_kernel_handle(const struct server_export *exp, uint8_t type, con
 	return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -ESTALE;
 }
 
-/* The file is there, but nothing says it lies beneath the export: look in its folder. */
-static int find_by_folder(const struct server_export *exp, const struct server_handle *h,
-			  uint64_t ino)
-{
-	int dirfd, fd = -ESTALE;
-
-	if (!h->hint.len)
-		return -ESTALE;
-	dirfd = open_kernel_handle(exp, h->hint.type, h->hint.bytes, h->hint.len);
-	if (dirfd < 0)
-		return dirfd;
-	if (server_proved(exp, dirfd) == 1)
-		fd = server_find_in(exp, dirfd, &h->id, ino);
-	close(dirfd);
-	return fd;
-}
-
-static int open_by_kernel(const struct server_export *exp, const struct server_handle *h)
-{
-	int fd = open_kernel_handle(exp, h->id.type, h->id.bytes, h->id.len);
-	struct stat st;
-
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) || st.st_nlink == 0) {
-		close(fd);
-		return -ESTALE;
-	}
-	if (server_proved(exp, fd) == 1)
-		return fd;
-	close(fd);
-	/* The kernel always knows a folder's path: it lies elsewhere. */
-	if (S_ISDIR(st.st_mode))
-		return -ESTALE;
-	fd = find_by_folder(exp, h, st.st_ino);
-	if (fd == -ESTALE)
-		fd = server_find_below(exp, &h->id, st.st_ino, NULL);
-	return fd;
-}
-
-static int open_by_walk(const struct server_export *exp, const struct server_handle *h)
-{
-	uint64_t ino = util_get_be64(h->id.bytes);
-	struct server_id root;
-	struct stat st;
-
-	if (h->id.len != 16)
-		return -ESTALE;
-	if (ino != exp->ino)
-		return server_find_below(exp, &h->id, ino, &h->hint);
-	if (fstat(exp->root_fd, &st) || server_id_of(exp, exp->root_fd, &st, &root) ||
-	    !server_id_equal(&root, &h->id))
-		return -ESTALE;
-	return openat(exp->root_fd, ".", O_PATH | O_CLOEXEC);
-}
-
-/* ---- remembered misses ------------------------------------------------------------------ */
+/* ---- finding what cannot be opened, or not be proved ------------------------------------ */
 
 static uint64_t miss_hash(const struct server *srv, const struct server_handle *h)
 {
@@ -270,20 +233,86 @@ static void miss_note(struct server *srv, uint64_t hash)
 	pthread_mutex_unlock(&srv->miss_lock);
 }
 
+/* Look in the folder the handle names. */
+static int find_by_folder(const struct server_export *exp, const struct server_handle *h,
+			  uint64_t ino)
+{
+	int dirfd, fd = -ESTALE;
+
+	if (!h->hint.len)
+		return -ESTALE;
+	dirfd = open_kernel_handle(exp, h->hint.type, h->hint.bytes, h->hint.len);
+	if (dirfd < 0)
+		return dirfd;
+	if (server_proved(exp, dirfd))
+		fd = server_find_in(exp, dirfd, &h->id, ino);
+	close(dirfd);
+	return fd;
+}
+
+static int find(struct server *srv, const struct server_export *exp, const struct server_handle *h,
+		uint64_t ino)
+{
+	const struct server_hint *chain = h->id.kind == SERVER_ID_WALK ? &h->hint : NULL;
+	uint64_t hash = miss_hash(srv, h);
+	int fd = -ESTALE;
+
+	if (miss_known(srv, hash))
+		return -ESTALE;
+	if (h->id.kind == SERVER_ID_KERNEL)
+		fd = find_by_folder(exp, h, ino);
+	if (fd == -ESTALE)
+		fd = server_find_below(exp, &h->id, ino, chain);
+	if (fd == -ESTALE)
+		miss_note(srv, hash);
+	return fd;
+}
+
+/* ---- from a handle to a descriptor ------------------------------------------------------ */
+
+static int open_by_kernel(struct server *srv, const struct server_export *exp,
+			  const struct server_handle *h)
+{
+	int fd = open_kernel_handle(exp, h->id.type, h->id.bytes, h->id.len);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) || st.st_nlink == 0) {
+		close(fd);
+		return -ESTALE;
+	}
+	if (server_proved(exp, fd))
+		return fd;
+	close(fd);
+	/* The kernel always knows a folder's path: it lies elsewhere. */
+	return S_ISDIR(st.st_mode) ? -ESTALE : find(srv, exp, h, st.st_ino);
+}
+
+static int open_by_walk(struct server *srv, const struct server_export *exp,
+			const struct server_handle *h)
+{
+	uint64_t ino = util_get_be64(h->id.bytes);
+	struct server_id root;
+	struct stat st;
+
+	if (h->id.len != 16)
+		return -ESTALE;
+	if (ino != exp->ino)
+		return find(srv, exp, h, ino);
+	if (fstat(exp->root_fd, &st) || server_id_of(exp, exp->root_fd, &st, &root) ||
+	    !server_id_equal(&root, &h->id))
+		return -ESTALE;
+	return openat(exp->root_fd, ".", O_PATH | O_CLOEXEC);
+}
+
 /* O_PATH fd of what the handle names, proved. */
 static int open_handle(struct server_worker *w, const struct server_export *exp,
 		       const struct server_handle *h)
 {
-	uint64_t hash = miss_hash(w->srv, h);
-	int fd;
-
-	if (miss_known(w->srv, hash))
-		return -ESTALE;
 	server_as_self(w);
-	fd = h->id.kind == SERVER_ID_KERNEL ? open_by_kernel(exp, h) : open_by_walk(exp, h);
-	if (fd == -ESTALE)
-		miss_note(w->srv, hash);
-	return fd;
+	return h->id.kind == SERVER_ID_KERNEL ? open_by_kernel(w->srv, exp, h)
+					      : open_by_walk(w->srv, exp, h);
 }
 
 /* ---- objects ---------------------------------------------------------------------------- */
@@ -394,10 +423,10 @@ static bool object_stands(struct server_worker *w, struct server_object *obj, st
 
 	if (fstat(obj->path_fd, st) || st->st_nlink == 0)
 		return false;
-	if (now - atomic_load_explicit(&obj->proved_ns, memory_order_relaxed) < SERVER_PROOF_NS)
+	if (now - atomic_load_explicit(&obj->proved_ns, memory_order_relaxed) < w->srv->proof_ns)
 		return true;
 	server_as_self(w);
-	if (server_proved(obj->exp, obj->path_fd) != 1)
+	if (!server_proved(obj->exp, obj->path_fd))
 		return false;
 	atomic_store_explicit(&obj->proved_ns, now, memory_order_relaxed);
 	return true;

@@ -44,6 +44,7 @@ int server_init(struct server *srv, unsigned max_fds, struct util_err *err)
 {
 	int ret;
 
+	srv->proof_ns = SERVER_PROOF_NS;
 	server_verifier_change(srv);
 	server_mounts_init(&srv->mounts);
 	pthread_mutex_init(&srv->miss_lock, NULL);

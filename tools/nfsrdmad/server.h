@@ -28,6 +28,7 @@
 
 #define SERVER_MAX_DATA (1U << 20)  /* READ and WRITE, bytes */
 #define SERVER_DIR_DATA (64U << 10) /* preferred READDIR reply, bytes */
+#define SERVER_PROOF_NS (100 * UTIL_NS_PER_MS)
 #define SERVER_MISSES 256
 
 /* A handle whose object was searched for in vain, so that it is not searched for again at once. */
@@ -49,7 +50,8 @@ struct server {
 	bool apart;		   /* ... on threads of their own: see hand.c */
 	bool root_squash;
 	bool no_io_uring;
-	size_t max_data; /* of one READ or WRITE */
+	size_t max_data;   /* of one READ or WRITE */
+	uint64_t proof_ns; /* how long a proof holds (resolve.c) */
 	const struct util_log *log;
 	pthread_mutex_t miss_lock;
 	struct server_miss misses[SERVER_MISSES];
@@ -198,8 +200,8 @@ int server_handle_of(struct server_worker *w, const struct server_object *parent
 		     const struct stat *st, struct wire_fh *fh);
 /* Open one component of dir: never a link's target, never across a mount point.  fd or -errno. */
 int server_open_at(int dirfd, const char *name, int flags);
-/* Beneath its export now?  1 yes, 0 no, -ESTALE removed. */
-int server_proved(const struct server_export *exp, int fd);
+/* Does what is open at fd lie beneath its export now? */
+bool server_proved(const struct server_export *exp, int fd);
 
 /* ---- walk.c ----------------------------------------------------------------------------- */
 
