@@ -45,6 +45,7 @@ struct server_object {
 	atomic_uint changers;	    /* changes under way */
 	_Atomic uint64_t changes;   /* changes begun, ever */
 	atomic_bool unstable;	    /* written since the last sync */
+	atomic_bool always_cached;  /* its file system knows no RWF_NOWAIT (tmpfs) */
 	/* Under lock (innermost but for the shards'). */
 	pthread_mutex_t lock;
 	int read_fd, write_fd; /* -1: not open */

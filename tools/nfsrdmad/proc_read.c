@@ -78,9 +78,13 @@ static ssize_t read_cached(const struct server_op *op)
 	struct iovec iov = {op->u.read.buf, op->u.read.count};
 	ssize_t n;
 
-	n = preadv2(op->u.read.fd, &iov, 1, (off_t)op->u.read.offset, RWF_NOWAIT);
-	if (n < 0 && errno == EOPNOTSUPP)
-		n = pread(op->u.read.fd, iov.iov_base, iov.iov_len, (off_t)op->u.read.offset);
+	if (!atomic_load_explicit(&op->obj->always_cached, memory_order_relaxed)) {
+		n = preadv2(op->u.read.fd, &iov, 1, (off_t)op->u.read.offset, RWF_NOWAIT);
+		if (n >= 0 || errno != EOPNOTSUPP)
+			return n < 0 ? -errno : n;
+		atomic_store_explicit(&op->obj->always_cached, true, memory_order_relaxed);
+	}
+	n = pread(op->u.read.fd, iov.iov_base, iov.iov_len, (off_t)op->u.read.offset);
 	return n < 0 ? -errno : n;
 }
 

@@ -155,26 +155,26 @@ static bool leads_to(const struct server_export *exp, const char *rel, int fd)
 }
 
 /*
- * A folder on the way may be renamed between asking for the path and walking it.  Then the path has
- * changed, and it is asked for again; where it has not, the walk's word counts.
+ * A folder on the way may be renamed between asking for the path and walking it: then it is asked
+ * for again.  A path that is not beneath the root at all is believed the second time (the root
+ * itself may have been renamed).
  */
 bool server_proved(const struct server_export *exp, int fd)
 {
-	char path[PATH_MAX], before[PATH_MAX] = "";
+	char path[PATH_MAX];
+	unsigned outside = 0;
 	const char *rel;
 	int err;
 
-	for (int i = 0; i < PROOF_TRIES; i++) {
+	for (int i = 0; i < PROOF_TRIES && outside < 2; i++) {
 		err = relative_path(exp, fd, path, &rel);
 		if (err == -ENAMETOOLONG)
 			return proved_by_ascent(exp, fd);
-		if (!err && leads_to(exp, rel, fd))
-			return true;
 		if (err && err != -ESTALE)
 			return false;
-		if (i && !strcmp(path, before))
-			return false;
-		strcpy(before, path);
+		if (!err && leads_to(exp, rel, fd))
+			return true;
+		outside += err == -ESTALE;
 	}
 	return false;
 }
