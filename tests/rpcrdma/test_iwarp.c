@@ -166,19 +166,29 @@ static uint64_t registrations(struct e2e *e)
 	return client.registrations + server.registrations;
 }
 
-/* Doorbells per call in thousandths; nothing may be registered meanwhile. */
+/*
+ * Doorbells per call in thousandths, at most, over rounds.  The pools grow until they have seen the
+ * most that was ever at once, which is a matter of luck with the scheduler; after that nothing is
+ * registered, and one of these rounds has to be after that.
+ */
 static uint64_t doorbells(struct e2e *e, struct bulk *b, uint32_t proc)
 {
 	struct transport_counters before, after;
-	uint64_t regs;
+	uint64_t regs, each, most = 0;
+	bool grew = true;
 
 	volume(e, b, proc, 3); /* warm */
-	regs = registrations(e);
-	transport_client_counters(e->client, &before);
-	volume(e, b, proc, 100 / b->depth + 1);
-	transport_client_counters(e->client, &after);
-	cr_assert_eq(registrations(e), regs);
-	return (after.doorbells - before.doorbells) * 1000 / (after.rpcs - before.rpcs);
+	for (int round = 0; round < 20 && grew; round++) {
+		regs = registrations(e);
+		transport_client_counters(e->client, &before);
+		volume(e, b, proc, 100 / b->depth + 1);
+		transport_client_counters(e->client, &after);
+		each = (after.doorbells - before.doorbells) * 1000 / (after.rpcs - before.rpcs);
+		most = each > most ? each : most;
+		grew = registrations(e) != regs;
+	}
+	cr_assert(!grew);
+	return most;
 }
 
 Test(rpcrdma_iwarp, a_call_costs_one_doorbell_and_no_registration_at_any_depth)

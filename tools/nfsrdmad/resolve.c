@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #define SERVER_MISS_NS (500 * UTIL_NS_PER_MS)
-#define PROOF_TRIES 8
+#define PROOF_TRIES 100
 #define ASCENT_MAX 4096
 #define CHAIN_MAX (SERVER_ID_MAX - 16)
 
