@@ -22,6 +22,7 @@ def run(cmd, **kw):
 
 def start_server(build, work):
     os.makedirs(f"{work}/export")
+    os.chmod(f"{work}/export", 0o777)  # root is squashed
     err = open(f"{work}/nfsrdmad.err", "w")
     p = subprocess.Popen([f"{build}/nfsrdmad", "--export", f"{work}/export=/e", "--null", "--port", "0", "--tcp-port", "0",
                           "--no-rpcbind", "--state", f"{work}/state"], stdout=subprocess.PIPE, stderr=err, text=True)
