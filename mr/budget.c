@@ -86,15 +86,22 @@ static int mr_budget_over(struct mr_pool *pool, size_t len, uint64_t limit, uint
 int mr_budget_look(struct mr_pool *pool, enum mr_kind kind, size_t len, struct util_err *err)
 {
 	const struct mr_budget *budget = &pool->budget;
-	uint64_t charged;
 
 	if (len > budget->bytes_max || pool->bytes > budget->bytes_max - len) {
 		MR_LEDGER_ADD(&pool->ledger, limit_refusals, 1);
 		return util_err_set(err, -ENOMEM,
 				    "buffers would take half of the machine's memory");
 	}
-	if (!pool->provider->registers || pool->kind_free[kind])
+	if (!pool->provider->registers || pool->kind_free[kind] || pool->keyless)
 		return 0;
+	return mr_budget_look_piece(pool, len, err);
+}
+
+int mr_budget_look_piece(struct mr_pool *pool, size_t len, struct util_err *err)
+{
+	const struct mr_budget *budget = &pool->budget;
+	uint64_t charged;
+
 	if (len > budget->pinned_max || pool->pinned > budget->pinned_max - len)
 		return mr_budget_over(pool, len, budget->pinned_max, pool->pinned, err);
 	charged = mr_budget_process_bytes(pool);

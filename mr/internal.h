@@ -73,6 +73,11 @@ int mr_region_open(const struct mr_region_params *params, struct mr_registration
 void mr_region_close(struct mr_provider *provider, struct mr_ledger *ledger,
 		     struct mr_registration *reg);
 
+/* Likewise for windows; window.c. */
+void mr_window_count_bound(struct mr_ledger *ledger);
+enum mr_window_fate { MR_WINDOW_LOCAL, MR_WINDOW_REMOTE, MR_WINDOW_DROPPED };
+void mr_window_count_ended(struct mr_ledger *ledger, enum mr_window_fate fate);
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 enum mr_backing { MR_BACKING_4K, MR_BACKING_THP, MR_BACKING_2M, MR_BACKING_1G };
@@ -179,6 +184,8 @@ struct mr_budget {
 
 struct mr_pool {
 	struct mr_provider *provider;
+	enum mr_mode mode;
+	bool keyless; /* slabs are plain memory: per-io and cache register pieces of it */
 	struct mr_ledger ledger;
 	struct mr_ledger_source source;
 	struct util_log log;
@@ -209,6 +216,12 @@ struct mr_pool {
 
 const char *mr_kind_name(enum mr_kind kind);
 unsigned mr_kind_access(enum mr_kind kind);
+
+/* mode.c */
+/* Can the provider do it?  -EOPNOTSUPP, err says what it lacks. */
+int mr_mode_check(enum mr_mode mode, const struct mr_provider *provider, struct util_err *err);
+/* The rights a slab of kind is registered with. */
+unsigned mr_mode_slab_access(enum mr_mode mode, enum mr_kind kind);
 
 /* stack.c */
 /* index is one that was handed out, never 0. */
@@ -265,7 +278,14 @@ void mr_span_destroy(struct mr_pool *pool, struct mr_span *span);
 int mr_grow(struct mr_pool *pool, enum mr_kind kind, size_t len, struct mr_cell **cellp,
 	    struct util_err *err);
 
+/* piece.c: registered pieces of less than a slab */
+int mr_piece_open(struct mr_pool *pool, void *addr, size_t len, unsigned access, bool small,
+		  struct mr_registration *reg, struct util_err *err);
+void mr_piece_close(struct mr_pool *pool, struct mr_registration *reg);
+
 /* budget.c */
+/* The same for a piece of memory that is there already. */
+int mr_budget_look_piece(struct mr_pool *pool, size_t len, struct util_err *err);
 void mr_budget_init(struct mr_budget *budget, const struct mr_pool_params *params,
 		    const struct mr_provider *provider, const struct iommu_facts *facts);
 /* May len more bytes be asked for?  0 or -ENOMEM with err naming the limit. */

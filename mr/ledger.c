@@ -84,13 +84,24 @@ const char *mr_ledger_field(const struct mr_ledger_snapshot *snap, unsigned i, u
 	return fields[i].name;
 }
 
-void mr_ledger_invalidated_remote(struct mr_ledger *ledger)
+/* Which counter a batch of n falls into: the powers of two up to 32, or beyond. */
+static _Atomic uint64_t *mr_ledger_bucket(struct mr_ledger *ledger, unsigned n)
 {
-	MR_LEDGER_ADD(ledger, invalidations_remote, 1);
+	_Atomic uint64_t *const buckets[] = {
+		&ledger->invalidation_batches_1,  &ledger->invalidation_batches_2,
+		&ledger->invalidation_batches_4,  &ledger->invalidation_batches_8,
+		&ledger->invalidation_batches_16, &ledger->invalidation_batches_32,
+	};
+
+	for (unsigned i = 0; i < UTIL_ARRAY_SIZE(buckets); i++)
+		if (n <= 1u << i)
+			return buckets[i];
+	return &ledger->invalidation_batches_more;
 }
 
-void mr_ledger_invalidated_batch(struct mr_ledger *ledger, unsigned n)
+void mr_ledger_batch(struct mr_ledger *ledger, unsigned n)
 {
-	MR_LEDGER_ADD(ledger, invalidations_local, n);
 	MR_LEDGER_ADD(ledger, invalidation_batches, 1);
+	for (; ledger; ledger = ledger->parent)
+		atomic_fetch_add_explicit(mr_ledger_bucket(ledger, n), 1, memory_order_relaxed);
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 noinst_LTLIBRARIES += %D%/libmr.la
-%C%_libmr_la_SOURCES = %D%/mr.h %D%/internal.h %D%/budget.c %D%/class.c %D%/grow.c %D%/lease.c \
-	%D%/ledger.c %D%/local.c %D%/magazine.c %D%/memory.c %D%/plain.c %D%/poison.c %D%/pool.c \
-	%D%/quarantine.c %D%/region.c %D%/slab.c %D%/span.c %D%/stack.c
+%C%_libmr_la_SOURCES = %D%/mr.h %D%/internal.h %D%/budget.c %D%/class.c %D%/grant.c %D%/grow.c %D%/lease.c \
+	%D%/ledger.c %D%/local.c %D%/magazine.c %D%/memory.c %D%/mode.c %D%/piece.c %D%/plain.c %D%/poison.c %D%/pool.c \
+	%D%/quarantine.c %D%/region.c %D%/slab.c %D%/span.c %D%/stack.c %D%/window.c
 if HAVE_NUMA
 %C%_libmr_la_SOURCES += %D%/numa.c
 else

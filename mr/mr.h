@@ -7,7 +7,13 @@
  * registered once, and hands out ranges of them as *leases*.  In the steady state taking and
  * giving a lease does not register, pin, map, allocate or enter the kernel.
  *
- * The *ledger* changes only where a region changes state (mr/region.c, one function in, one out).
+ * A *grant* is what a peer may reach for one piece of one call.  In pool mode it names a range of a
+ * slab that is reachable anyway; in window mode a window is bound over the range and invalidated
+ * after the reply; in per-io mode the range is registered for the call.  Whoever sends calls asks
+ * for grants the same way whatever the mode, and posts the work requests mr asks for.
+ *
+ * The *ledger* changes only where a region or a window changes state (region.c and window.c, one
+ * function in, one out).
  */
 #ifndef NFSRDMA_MR_H
 #define NFSRDMA_MR_H
@@ -20,6 +26,20 @@
 
 #include "util/util.h"
 
+/* ---- modes ------------------------------------------------------------------------------ */
+
+enum mr_mode {
+	MR_MODE_POOL,	/* slabs registered once, their keys live as long as they do */
+	MR_MODE_WINDOW, /* a type-2 window per call over slabs no peer can name */
+	MR_MODE_CACHE,	/* registered on first use, kept until evicted or unmapped */
+	MR_MODE_PER_IO, /* registered for each call */
+	MR_MODE_ODP,	/* as pool, nothing pinned: the device faults pages in */
+	MR_MODE_COUNT,
+};
+
+/* "pool", "window", "cache", "per-io", "odp": as users write them. */
+const char *mr_mode_name(enum mr_mode mode);
+
 /* ---- provider --------------------------------------------------------------------------- */
 
 enum mr_access {
@@ -28,6 +48,9 @@ enum mr_access {
 	MR_ACCESS_REMOTE_WRITE = 4, /* the peer may RDMA Write */
 	MR_ACCESS_READ_SINK = 8, /* target of our own RDMA Reads; iWARP needs remote write for it */
 	MR_ACCESS_WINDOW_BIND = 16, /* windows may be bound over it */
+	MR_ACCESS_ON_DEMAND = 32,   /* not pinned: the device faults pages in (provider.odp) */
+	MR_ACCESS_PAGES_KNOWN = 64, /* the memory is made of pages of page_size for sure, so what is
+				     * charged can be computed instead of read back */
 };
 
 struct mr_provider;
@@ -48,7 +71,7 @@ struct mr_registration {
 };
 
 struct mr_window {
-	uint32_t rkey; /* current key; changes with every bind */
+	uint32_t rkey; /* key of the last bind that was posted */
 	void *priv;
 };
 
@@ -68,6 +91,9 @@ struct mr_provider_ops {
 	/* Type-2 windows; -EOPNOTSUPP where there are none. */
 	int (*window_alloc)(struct mr_provider *p, struct mr_window *w);
 	void (*window_free)(struct mr_provider *p, struct mr_window *w);
+	/* The key the next bind of w will give, so that it can be named before the bind is posted.
+	 * Asking twice gives the same.  -ENOMEM, -ENOSPC: no key is left. */
+	int (*window_next_key)(struct mr_provider *p, struct mr_window *w, uint32_t *rkeyp);
 };
 
 struct mr_provider {
@@ -76,6 +102,7 @@ struct mr_provider {
 	uint32_t max_regions;
 	uint32_t max_windows; /* 0: none */
 	bool registers;	      /* false for plain: keys mean nothing, nothing is pinned */
+	bool odp;	      /* on-demand paging: MR_ACCESS_ON_DEMAND works */
 	int numa_node;	      /* the device's, -1 unknown */
 	char device[64];
 };
@@ -88,13 +115,25 @@ void mr_provider_plain_init(struct mr_provider *p);
 /* Names are those of the JSON documents.  All monotonic but the *_now ones. */
 #define MR_LEDGER_FIELDS(X)                                                                        \
 	X(registrations)                                                                           \
-	X(deregistrations) X(pages_charged) X(pages_released) X(iova_maps) X(iova_unmaps)          \
-		X(iova_reuses) X(windows_bound) X(invalidations_local) X(invalidations_remote)     \
+	X(deregistrations)                                                                         \
+	X(pages_charged) X(pages_released) X(iova_maps) X(iova_unmaps) X(iova_reuses)              \
+		X(windows_bound) X(invalidations_local) X(invalidations_remote)                    \
 			X(invalidation_batches) X(limit_refusals) X(leases_taken) X(leases_given)  \
 				X(leases_quarantined) X(slabs_created) X(slabs_destroyed)          \
 					X(bytes_registered_now) X(pages_charged_now)               \
 						X(locked_pages_now) X(leases_now)                  \
-							X(quarantined_now)
+							X(quarantined_now)                         \
+								MR_LEDGER_WINDOW_FIELDS(X)
+
+/* windows_bound = invalidations_local + invalidations_remote + windows_dropped (their connection
+ * ended first, or they were never posted) + windows_now.  The histogram counts batches of up to so
+ * many invalidations behind one doorbell. */
+#define MR_LEDGER_WINDOW_FIELDS(X)                                                                 \
+	X(windows_dropped)                                                                         \
+	X(windows_now)                                                                             \
+	X(invalidation_batches_1) X(invalidation_batches_2) X(invalidation_batches_4)              \
+		X(invalidation_batches_8) X(invalidation_batches_16) X(invalidation_batches_32)    \
+			X(invalidation_batches_more)
 
 struct mr_ledger {
 #define MR_LEDGER_DECLARE(name) _Atomic uint64_t name;
@@ -117,9 +156,8 @@ void mr_ledger_init(struct mr_ledger *ledger, struct mr_ledger *parent);
 void mr_ledger_read(const struct mr_ledger *ledger, struct mr_ledger_snapshot *snap);
 /* field i of the table: its name and value; NULL past the end.  For printers. */
 const char *mr_ledger_field(const struct mr_ledger_snapshot *snap, unsigned i, uint64_t *valuep);
-/* An invalidation carried out: by the peer (SEND_WITH_INV) or by n chained LOCAL_INVs. */
-void mr_ledger_invalidated_remote(struct mr_ledger *ledger);
-void mr_ledger_invalidated_batch(struct mr_ledger *ledger, unsigned n);
+/* n local invalidations go out behind one doorbell. */
+void mr_ledger_batch(struct mr_ledger *ledger, unsigned n);
 
 /* ---- pool and leases -------------------------------------------------------------------- */
 
@@ -136,6 +174,7 @@ enum mr_kind {
 enum mr_hugepages { MR_HUGE_AUTO, MR_HUGE_2M, MR_HUGE_1G, MR_HUGE_OFF };
 
 struct mr_pool_params {
+	enum mr_mode mode;
 	uint64_t max_pinned; /* bytes, 0: three quarters of the memlock limit, or half of memory */
 	uint64_t slab_size;  /* 0: policy */
 	enum mr_hugepages hugepages;
@@ -163,7 +202,11 @@ struct mr_lease {
 	void *priv; /* the pool's */
 };
 
-/* provider outlives the pool.  Nothing is registered yet.  -ENOMEM, -EINVAL. */
+/*
+ * provider outlives the pool.  Nothing is registered yet.  A provider that registers nothing makes
+ * every mode the pool's.  -ENOMEM, -EINVAL; -EOPNOTSUPP: the device cannot do that mode (err says
+ * what it lacks).
+ */
 int mr_pool_create(struct mr_pool **poolp, struct mr_provider *provider,
 		   const struct mr_pool_params *params, struct util_err *err);
 /* Every lease must have been given back (asserted).  Releases all pins. */
@@ -188,11 +231,81 @@ size_t mr_pool_max_lease(const struct mr_pool *pool);
 /* Release slabs no lease of which is out; returns bytes released. */
 uint64_t mr_pool_trim(struct mr_pool *pool);
 struct mr_ledger *mr_pool_ledger(struct mr_pool *pool);
+enum mr_mode mr_pool_mode(const struct mr_pool *pool);
 struct mr_provider *mr_pool_provider(struct mr_pool *pool);
 /* Leases found touched after they were given; always 0 without poison. */
 uint64_t mr_pool_poison_hits(const struct mr_pool *pool);
 /* "2 MiB huge pages, node 0, 16 MiB slabs: <why>" for -v. */
 const char *mr_pool_describe(const struct mr_pool *pool, char *buf, size_t len);
+
+/* ---- grants ----------------------------------------------------------------------------- */
+
+/*
+ * A work request that mr wants posted on the grant's connection; the poster reports back.
+ * BIND goes ahead of the message that names the key, in one chain with it.  INVALIDATE's completion
+ * ends the peer's access.
+ */
+enum mr_op_kind { MR_OP_BIND, MR_OP_INVALIDATE };
+
+struct mr_op {
+	enum mr_op_kind kind;
+	struct mr_window *window;
+	uint32_t rkey;			   /* the key that begins or ends */
+	const struct mr_registration *reg; /* BIND: what lies below */
+	uint64_t iova, len;		   /* BIND: the range, within reg */
+	unsigned access;		   /* BIND: REMOTE_READ and/or REMOTE_WRITE */
+};
+
+/* From mr_grant_open() until it is over; owned by whoever opened it. */
+struct mr_grant {
+	struct mr_grant *next; /* the owner's */
+	uint32_t rkey;	       /* what the peer is told */
+	uint32_t len;
+	uint64_t iova;
+	struct mr_op op; /* to be posted, where open or close said so */
+	/* mr's */
+	unsigned state;
+	unsigned generation;
+	struct mr_window window;
+	struct mr_registration reg; /* per-io */
+	void *entry;		    /* cache */
+};
+
+/* The grants of one connection after another; one thread at a time. */
+struct mr_binder;
+
+/* The pool outlives the binder.  calls: how many are in the peer's hands at most, to prepare for;
+ * what exceeds it is allocated when needed and kept.  -ENOMEM; -ENOSPC: the device's windows. */
+int mr_binder_create(struct mr_binder **binderp, struct mr_pool *pool, uint32_t calls,
+		     struct util_err *err);
+/* Every grant is over; the connection is gone.  NULL is fine. */
+void mr_binder_destroy(struct mr_binder *binder);
+/* Its connection is gone: no window of it is bound any more.  Grants that are still open stay the
+ * owner's until mr_grant_end(). */
+void mr_binder_reset(struct mr_binder *binder);
+/* Every key the peer is told is a window's: it may invalidate them (RFC 8797). */
+bool mr_binder_all_windows(const struct mr_binder *binder);
+/* A call with npieces may need so many work requests beside its Send, and as many afterwards. */
+unsigned mr_binder_ops(const struct mr_binder *binder, unsigned npieces);
+
+/*
+ * Let the peer reach [addr, addr+len) of lease, for what the lease is for (BOTH: as kind says).
+ * The range lies within the lease; kind is READ (the peer writes) or WRITE (the peer reads).
+ * 1: *grantp's op must be posted ahead of the message; 0: nothing need be posted; -ENOMEM: a limit
+ * (err); -ENOSPC: no window or key is left; -EFAULT: the memory cannot be pinned.
+ */
+int mr_grant_open(struct mr_binder *binder, const struct mr_lease *lease, void *addr, size_t len,
+		  enum mr_kind kind, struct mr_grant **grantp, struct util_err *err);
+/*
+ * The call has its answer.  1: the grant's op must be posted, and mr_grant_end() called when it has
+ * completed; 0: the peer's access has ended and the grant is over.
+ */
+int mr_grant_close(struct mr_binder *binder, struct mr_grant *grant);
+/* The peer invalidated the grant's key: its access has ended and the grant is over. */
+void mr_grant_invalidated(struct mr_binder *binder, struct mr_grant *grant);
+/* The op of close has completed, or the connection is gone, or open's op was never posted: the
+ * grant is over. */
+void mr_grant_end(struct mr_binder *binder, struct mr_grant *grant);
 
 /* ---- local buffers: inline sends and receives ------------------------------------------- */
 

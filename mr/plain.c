@@ -43,12 +43,21 @@ static void mr_plain_window_free(struct mr_provider *p, struct mr_window *w)
 	(void)w;
 }
 
+static int mr_plain_window_next_key(struct mr_provider *p, struct mr_window *w, uint32_t *rkeyp)
+{
+	(void)p;
+	(void)w;
+	(void)rkeyp;
+	return -EOPNOTSUPP;
+}
+
 static const struct mr_provider_ops mr_plain_ops = {
 	.name = "plain",
 	.register_memory = mr_plain_register,
 	.deregister_memory = mr_plain_deregister,
 	.window_alloc = mr_plain_window_alloc,
 	.window_free = mr_plain_window_free,
+	.window_next_key = mr_plain_window_next_key,
 };
 
 void mr_provider_plain_init(struct mr_provider *p)

@@ -40,9 +40,9 @@ static void mr_pool_fold(const struct mr_ledger_source *source, struct mr_ledger
 	snap->leases_taken += taken;
 	snap->leases_given += given;
 	snap->leases_now += taken > given ? taken - given : 0;
-	/* A take that had to register is no reuse; without a device there is no mapping to reuse.
-	 */
-	if (pool->provider->registers && taken > fresh)
+	/* A take that had to register is no reuse; without a device or with memory that is not
+	 * registered yet there is no mapping to reuse. */
+	if (pool->provider->registers && !pool->keyless && taken > fresh)
 		snap->iova_reuses += taken - fresh;
 }
 
@@ -58,6 +58,9 @@ static enum mr_backing mr_pool_backing(const struct mr_pool *pool, enum mr_hugep
 	case MR_HUGE_AUTO:
 		break;
 	}
+	/* A piece of a huge page is charged as all of it: no good where pieces are registered. */
+	if (pool->keyless)
+		return MR_BACKING_4K;
 	return pool->geometry.page_size > MR_PAGE ? MR_BACKING_2M : MR_BACKING_4K;
 }
 
@@ -117,8 +120,12 @@ static size_t mr_pool_longest(const struct mr_pool *pool)
 int mr_pool_create(struct mr_pool **poolp, struct mr_provider *provider,
 		   const struct mr_pool_params *params, struct util_err *err)
 {
+	enum mr_mode mode = provider->registers ? params->mode : MR_MODE_POOL;
 	struct mr_pool *pool;
+	int ret = mr_mode_check(mode, provider, err);
 
+	if (ret)
+		return ret;
 	if (params->slab_size > UINT64_MAX / 2)
 		return util_err_set(err, -EINVAL, "a slab of %llu bytes is too large",
 				    (unsigned long long)params->slab_size);
@@ -126,6 +133,8 @@ int mr_pool_create(struct mr_pool **poolp, struct mr_provider *provider,
 	if (!pool)
 		return util_err_set(err, -ENOMEM, "no memory for a pool");
 	pool->provider = provider;
+	pool->mode = mode;
+	pool->keyless = mode == MR_MODE_PER_IO || mode == MR_MODE_CACHE;
 	pool->poison = params->poison;
 	if (params->log)
 		pool->log = *params->log;
@@ -199,6 +208,11 @@ size_t mr_pool_max_lease(const struct mr_pool *pool)
 struct mr_ledger *mr_pool_ledger(struct mr_pool *pool)
 {
 	return &pool->ledger;
+}
+
+enum mr_mode mr_pool_mode(const struct mr_pool *pool)
+{
+	return pool->mode;
 }
 
 struct mr_provider *mr_pool_provider(struct mr_pool *pool)

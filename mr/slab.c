@@ -74,7 +74,7 @@ int mr_slab_create(struct mr_pool *pool, enum mr_kind kind, size_t len, struct m
 		.provider = pool->provider,
 		.ledger = &pool->ledger,
 		.len = len,
-		.access = mr_kind_access(kind),
+		.access = mr_mode_slab_access(pool->mode, kind),
 	};
 	int ret;
 
@@ -86,7 +86,10 @@ int mr_slab_create(struct mr_pool *pool, enum mr_kind kind, size_t len, struct m
 		goto err_free;
 	region.addr = slab->memory.addr;
 	region.page_size = mr_backing_page(slab->memory.backing);
-	ret = mr_region_open(&region, &slab->reg, err);
+	if (pool->keyless)
+		slab->reg = (struct mr_registration){.addr = region.addr, .len = len};
+	else
+		ret = mr_region_open(&region, &slab->reg, err);
 	if (ret)
 		goto err_unmap;
 	mr_slab_link(pool, slab);
@@ -106,7 +109,8 @@ void mr_slab_destroy(struct mr_pool *pool, struct mr_slab *slab)
 	pool->bytes -= slab->memory.len;
 	pool->kind_bytes[slab->kind] -= slab->memory.len;
 	pool->pinned -= (slab->reg.pages_charged + slab->reg.locked_pages) * MR_PAGE;
-	mr_region_close(pool->provider, &pool->ledger, &slab->reg);
+	if (!pool->keyless)
+		mr_region_close(pool->provider, &pool->ledger, &slab->reg);
 	mr_memory_unmap(&slab->memory);
 	MR_LEDGER_ADD(&pool->ledger, slabs_destroyed, 1);
 	free(slab);

@@ -65,12 +65,21 @@ static void fake_window_free(struct mr_provider *p, struct mr_window *w)
 {
 }
 
+static int fake_window_next_key(struct mr_provider *p, struct mr_window *w, uint32_t *rkeyp)
+{
+	(void)p;
+	(void)w;
+	(void)rkeyp;
+	return -EOPNOTSUPP;
+}
+
 static const struct mr_provider_ops fake_ops = {
 	.name = "fake",
 	.register_memory = fake_register,
 	.deregister_memory = fake_deregister,
 	.window_alloc = fake_window_alloc,
 	.window_free = fake_window_free,
+	.window_next_key = fake_window_next_key,
 };
 
 void fake_provider_init(struct fake_provider *fake)
@@ -147,6 +156,7 @@ static const struct mr_provider_ops pinning_ops = {
 	.deregister_memory = pinning_deregister,
 	.window_alloc = fake_window_alloc,
 	.window_free = fake_window_free,
+	.window_next_key = fake_window_next_key,
 };
 
 int pinning_provider_init(struct pinning_provider *pinning)

@@ -140,7 +140,7 @@ Test(mr_ledger, the_process_counts_all_pools_and_keeps_the_counts_of_ended_ones)
 
 Test(mr_ledger, fields_are_named_once_each_in_the_order_of_the_documents)
 {
-	struct mr_ledger_snapshot snap = {.registrations = 7, .quarantined_now = 9};
+	struct mr_ledger_snapshot snap = {.registrations = 7, .invalidation_batches_more = 9};
 	uint64_t value = 0;
 	const char *name;
 	unsigned n = 0;
@@ -153,19 +153,24 @@ Test(mr_ledger, fields_are_named_once_each_in_the_order_of_the_documents)
 	cr_assert_eq(value, 9);
 }
 
-Test(mr_ledger, invalidations_are_counted_by_batch)
+Test(mr_ledger, batches_of_invalidations_fall_into_their_bucket)
 {
-	struct mr_ledger ledger;
+	struct mr_ledger parent, ledger;
 	struct mr_ledger_snapshot snap;
 
-	mr_ledger_init(&ledger, NULL);
-	mr_ledger_invalidated_batch(&ledger, 5);
-	mr_ledger_invalidated_batch(&ledger, 1);
-	mr_ledger_invalidated_remote(&ledger);
-	mr_ledger_read(&ledger, &snap);
-	cr_assert_eq(snap.invalidations_local, 6);
-	cr_assert_eq(snap.invalidation_batches, 2);
-	cr_assert_eq(snap.invalidations_remote, 1);
+	mr_ledger_init(&parent, NULL);
+	mr_ledger_init(&ledger, &parent);
+	for (unsigned n = 1; n <= 40; n++)
+		mr_ledger_batch(&ledger, n);
+	mr_ledger_read(&parent, &snap);
+	cr_assert_eq(snap.invalidation_batches, 40);
+	cr_assert_eq(snap.invalidation_batches_1, 1);
+	cr_assert_eq(snap.invalidation_batches_2, 1);
+	cr_assert_eq(snap.invalidation_batches_4, 2);
+	cr_assert_eq(snap.invalidation_batches_8, 4);
+	cr_assert_eq(snap.invalidation_batches_16, 8);
+	cr_assert_eq(snap.invalidation_batches_32, 16);
+	cr_assert_eq(snap.invalidation_batches_more, 8);
 }
 
 Test(mr_ledger, quarantine_is_counted_until_the_lease_comes_back)

@@ -68,6 +68,7 @@ struct iwarp_domain {
 struct iwarp_window {
 	struct iwarp_domain *domain;
 	uint32_t stag;	       /* bound under this key, 0: not bound */
+	uint32_t next_stag;    /* reserved for the next bind, 0: none yet */
 	struct util_list node; /* conn->windows while bound */
 };
 
@@ -78,6 +79,9 @@ void iwarp_domain_get(struct iwarp_domain *domain);
 void iwarp_domain_put(struct iwarp_domain *domain);
 /* Make stag name the window's new range; ends what it named before. */
 void iwarp_window_bind(struct iwarp_window *window, uint32_t stag, const struct iwarp_mem *mem);
+/* The key reserved for the window's next bind, which is posted now; 0: none was. */
+uint32_t iwarp_window_take_key(struct iwarp_window *window);
+void iwarp_window_forgo_key(struct iwarp_window *window);
 /* The window's key ends, now. */
 void iwarp_window_unbind(struct iwarp_window *window);
 

@@ -11,8 +11,9 @@
  * rings are kept, because registering per I/O would otherwise pay for setting one up each time.
  *
  * What it costs is read where the kernel books it: VmPin in /proc/self/status, before and after. It
- * cannot be computed here: a huge page counts whole however little of it is pinned, and whether
- * memory is backed by huge pages is for the kernel to know.  Two readers would spoil each other's
+ * cannot be computed here, unless the owner knows his memory to be small pages: a huge page counts
+ * whole however little of it is pinned, and whether memory is backed by huge pages is for the
+ * kernel to know.  Two readers would spoil each other's
  * difference, so the readings are guarded by a mutex (threads of one fabric) and by flock on the
  * status file (fabrics of one process; each process has its own file).
  *
@@ -40,7 +41,7 @@
 
 #include "transport/iwarp/pin.h"
 
-#define IDLE_RINGS 16
+#define IDLE_RINGS 64
 #define PAGE_BYTES UINT64_C(4096)
 #define ENTRY_MAX ((size_t)1 << 30) /* longest entry of a buffer table */
 #define ENTRIES_MAX ((size_t)16384) /* entries of a table */
@@ -205,7 +206,8 @@ static int register_range(int ring, void *addr, size_t len)
 
 static int pin_once(struct iwarp_pinner *pinner, struct iwarp_pin *pin)
 {
-	uint64_t before;
+	bool reads = !pin->small && pinner->status >= 0;
+	uint64_t before = 0;
 	int err = 0;
 
 	readings_lock(pinner);
@@ -214,14 +216,15 @@ static int pin_once(struct iwarp_pinner *pinner, struct iwarp_pin *pin)
 		err = pin->ring;
 		goto unlock;
 	}
-	before = read_status(pinner->status, "\nVmPin:");
+	if (reads)
+		before = read_status(pinner->status, "\nVmPin:");
 	err = register_range(pin->ring, pin->addr, pin->len);
 	if (err) {
 		give_ring(pinner, pin->ring);
 		goto unlock;
 	}
-	pin->pages_charged = pinner->status < 0 ? span_pages(pin->addr, pin->len)
-						: read_status(pinner->status, "\nVmPin:") - before;
+	pin->pages_charged = reads ? read_status(pinner->status, "\nVmPin:") - before
+				   : span_pages(pin->addr, pin->len);
 unlock:
 	readings_unlock(pinner);
 	return err;
@@ -316,10 +319,10 @@ static bool worth_waiting(struct iwarp_pinner *pinner, const struct iwarp_pin *p
 	return worth && pinner->uring && should_fit(pinner, pin);
 }
 
-int iwarp_pin(struct iwarp_pinner *pinner, void *addr, size_t len, struct iwarp_pin *pin,
-	      struct util_err *err)
+int iwarp_pin(struct iwarp_pinner *pinner, void *addr, size_t len, bool small,
+	      struct iwarp_pin *pin, struct util_err *err)
 {
-	struct iwarp_pin tried = {.addr = addr, .len = len};
+	struct iwarp_pin tried = {.addr = addr, .len = len, .small = small};
 	unsigned slept_ms = 0, sleep_ms = 1;
 	int code = attempt(pinner, &tried);
 

@@ -17,7 +17,8 @@ struct iwarp_pinner;
 struct iwarp_pin {
 	void *addr;
 	size_t len;
-	int ring;		/* io_uring that holds the pins; -1: locked instead */
+	bool small; /* made of 4 KiB pages for sure: what it is charged need not be read back */
+	int ring;   /* io_uring that holds the pins; -1: locked instead */
 	uint64_t pages_charged; /* growth of VmPin in pages of 4 KiB */
 	uint64_t locked_pages;	/* growth of VmLck */
 };
@@ -28,13 +29,12 @@ int iwarp_pinner_create(struct iwarp_pinner **pinnerp, bool uring);
 void iwarp_pinner_destroy(struct iwarp_pinner *pinner);
 
 /*
- * Pin [addr, addr + len).  Synchronous, any thread.  Sleeps up to 1.5 s where the limit should
- * have room and the kernel says no.
- * -ENOMEM: the limit (err: which, how much, the remedy) or memory; -EFAULT: the memory cannot be
- * pinned writable; -EMFILE.
+ * Pin [addr, addr + len); small: see struct iwarp_pin.  Synchronous, any thread.  Sleeps up to 1.5
+ * s where the limit should have room and the kernel says no. -ENOMEM: the limit (err: which, how
+ * much, the remedy) or memory; -EFAULT: the memory cannot be pinned writable; -EMFILE.
  */
-int iwarp_pin(struct iwarp_pinner *pinner, void *addr, size_t len, struct iwarp_pin *pin,
-	      struct util_err *err);
+int iwarp_pin(struct iwarp_pinner *pinner, void *addr, size_t len, bool small,
+	      struct iwarp_pin *pin, struct util_err *err);
 /* On return the pins are gone.  Where ranges overlap in the mlock fallback, pin->locked_pages
  * becomes what this release gave back. */
 void iwarp_unpin(struct iwarp_pinner *pinner, struct iwarp_pin *pin);

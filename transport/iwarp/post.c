@@ -127,6 +127,13 @@ static void take_wr(struct iwarp_conn *conn, struct iwarp_swr *swr, const struct
 	}
 }
 
+/* The key the caller was told the bind would give, or a fresh one. */
+static int bind_key(struct iwarp_conn *conn, const struct fabric_wr *wr, uint32_t *stagp)
+{
+	*stagp = iwarp_window_take_key(wr->u.bind.window->priv);
+	return *stagp ? 0 : iwarp_stags_reserve(conn->fabric->stags, stagp);
+}
+
 /* Keys for the chain's binds, so that nothing can fail once the first is queued. */
 static int reserve_keys(struct iwarp_conn *conn, const struct fabric_wr *chain)
 {
@@ -139,7 +146,7 @@ static int reserve_keys(struct iwarp_conn *conn, const struct fabric_wr *chain)
 		swr->bind_stag = 0;
 		if (wr->op != FABRIC_OP_BIND)
 			continue;
-		err = iwarp_stags_reserve(conn->fabric->stags, &swr->bind_stag);
+		err = bind_key(conn, wr, &swr->bind_stag);
 		if (err)
 			goto give_back;
 	}

@@ -10,7 +10,7 @@
  * in the owner's own system calls, so there is nothing to pin and no key to hand out.
  *
  * Windows are of type 2: allocated here, bound and invalidated by work requests of one connection
- * (tx.c, message.c).  Each bind takes a fresh STag.
+ * (tx.c, message.c).  Each bind takes a fresh STag, which may be asked for ahead of the bind.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static int enter_key(struct iwarp_domain *domain, struct mr_registration *reg)
 	return 0;
 }
 
-static int register_reachable(struct iwarp_domain *domain, struct mr_registration *reg,
+static int register_reachable(struct iwarp_domain *domain, struct mr_registration *reg, bool small,
 			      struct util_err *err)
 {
 	struct region *region = calloc(1, sizeof(*region));
@@ -84,7 +84,7 @@ static int register_reachable(struct iwarp_domain *domain, struct mr_registratio
 
 	if (!region)
 		return util_err_set(err, -ENOMEM, "register memory: out of memory");
-	code = iwarp_pin(domain->fabric->pinner, reg->addr, reg->len, &region->pin, err);
+	code = iwarp_pin(domain->fabric->pinner, reg->addr, reg->len, small, &region->pin, err);
 	if (code)
 		goto err_free;
 	code = take_address(domain, region, &reg->iova);
@@ -125,7 +125,9 @@ static int provider_register(struct mr_provider *p, void *addr, size_t len, size
 	if (!addr || !len || len > p->max_region || len > UINTPTR_MAX - (uintptr_t)addr)
 		return util_err_set(err, -EINVAL, "register memory: bad range");
 	if (access & REACHABLE) {
-		code = register_reachable(domain_of(p), &made, err);
+		bool small = access & MR_ACCESS_PAGES_KNOWN && page_size == PAGE_BYTES;
+
+		code = register_reachable(domain_of(p), &made, small, err);
 		if (code)
 			return code;
 	}
@@ -168,8 +170,36 @@ static void provider_window_free(struct mr_provider *p, struct mr_window *w)
 	if (!w->priv)
 		return;
 	iwarp_window_unbind(w->priv);
+	iwarp_window_forgo_key(w->priv);
 	free(w->priv);
 	w->priv = NULL;
+}
+
+static int provider_window_next_key(struct mr_provider *p, struct mr_window *w, uint32_t *rkeyp)
+{
+	struct iwarp_window *window = w->priv;
+	int err = 0;
+
+	if (!window->next_stag)
+		err = iwarp_stags_reserve(domain_of(p)->fabric->stags, &window->next_stag);
+	if (!err)
+		*rkeyp = window->next_stag;
+	return err;
+}
+
+uint32_t iwarp_window_take_key(struct iwarp_window *window)
+{
+	uint32_t stag = window->next_stag;
+
+	window->next_stag = 0;
+	return stag;
+}
+
+void iwarp_window_forgo_key(struct iwarp_window *window)
+{
+	if (window->next_stag)
+		iwarp_stags_remove(window->domain->fabric->stags, window->next_stag);
+	window->next_stag = 0;
 }
 
 void iwarp_window_unbind(struct iwarp_window *window)
@@ -194,6 +224,7 @@ static const struct mr_provider_ops provider_ops = {
 	.deregister_memory = provider_deregister,
 	.window_alloc = provider_window_alloc,
 	.window_free = provider_window_free,
+	.window_next_key = provider_window_next_key,
 };
 
 void iwarp_provider_init(struct iwarp_domain *domain)

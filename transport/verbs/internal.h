@@ -63,6 +63,8 @@ unsigned verbs_quirks(const struct ibv_device_attr *dev);
 uint64_t verbs_link_bps(uint8_t active_width, uint8_t active_speed);
 void verbs_limits(struct fabric_attr *attr, const struct ibv_device_attr *dev,
 		  const struct ibv_port_attr *port);
+/* Can this device fault in what a peer reads and writes (on-demand paging on an RC queue pair)? */
+bool verbs_has_odp(struct ibv_context *verbs);
 unsigned verbs_access_flags(unsigned access, bool iwarp);
 
 /* ---- errors.c: their dialects in our words (pure) ---------------------------------------- */

@@ -136,5 +136,7 @@ unsigned verbs_access_flags(unsigned access, bool iwarp)
 	if (access & MR_ACCESS_WINDOW_BIND)
 		/* A window with the right to write needs a region that may be written. */
 		flags |= IBV_ACCESS_MW_BIND;
+	if (access & MR_ACCESS_ON_DEMAND)
+		flags |= IBV_ACCESS_ON_DEMAND;
 	return flags;
 }

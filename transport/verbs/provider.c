@@ -124,7 +124,8 @@ static int verbs_register(struct mr_provider *p, void *addr, size_t len, size_t 
 		.lkey = mr->lkey,
 		.rkey = mr->rkey,
 		.access = access,
-		.pages_charged = page_span(addr, len) / VERBS_PAGE,
+		.pages_charged =
+			access & MR_ACCESS_ON_DEMAND ? 0 : page_span(addr, len) / VERBS_PAGE,
 		/* rxe and siw copy by CPU: no device mapping is made, the IOMMU is never asked. */
 		.iova_maps = !(domain->quirks & VERBS_QUIRK_SOFTWARE),
 		.priv = mr,
@@ -147,6 +148,17 @@ static void verbs_deregister(struct mr_provider *p, struct mr_registration *reg)
 	}
 	iova_give(domain, reg->addr, reg->len, reg->iova);
 	reg->priv = NULL;
+}
+
+bool verbs_has_odp(struct ibv_context *verbs)
+{
+	const uint32_t need = IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_WRITE;
+	struct ibv_device_attr_ex attr = {0};
+
+	if (ibv_query_device_ex(verbs, NULL, &attr))
+		return false;
+	return attr.odp_caps.general_caps & IBV_ODP_SUPPORT &&
+	       (attr.odp_caps.per_transport_caps.rc_odp_caps & need) == need;
 }
 
 static int verbs_window_alloc(struct mr_provider *p, struct mr_window *w)
@@ -172,12 +184,21 @@ static void verbs_window_free(struct mr_provider *p, struct mr_window *w)
 	w->priv = NULL;
 }
 
+/* Every bind takes the next of the window's 256 keys (post.c does the same sum). */
+static int verbs_window_next_key(struct mr_provider *p, struct mr_window *w, uint32_t *rkeyp)
+{
+	(void)p;
+	*rkeyp = ibv_inc_rkey(w->rkey);
+	return 0;
+}
+
 static const struct mr_provider_ops verbs_provider_ops = {
 	.name = "verbs",
 	.register_memory = verbs_register,
 	.deregister_memory = verbs_deregister,
 	.window_alloc = verbs_window_alloc,
 	.window_free = verbs_window_free,
+	.window_next_key = verbs_window_next_key,
 };
 
 void verbs_provider_init(struct verbs_domain *domain, const struct ibv_device_attr *dev)
@@ -190,6 +211,7 @@ void verbs_provider_init(struct verbs_domain *domain, const struct ibv_device_at
 	p->max_regions = dev->max_mr > 0 ? (uint32_t)dev->max_mr : UINT32_MAX;
 	p->max_windows = domain->base.attr.windows ? (uint32_t)dev->max_mw : 0;
 	p->registers = true;
+	p->odp = verbs_has_odp(domain->pd->context);
 	p->numa_node = domain->base.attr.numa_node;
 	snprintf(p->device, sizeof(p->device), "%s", domain->base.attr.device);
 }

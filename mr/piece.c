@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * piece.c - registrations of less than a slab: per call, or kept in the cache.
+ *
+ * They count against the same budget as slabs do.  The look comes first, as for slabs, and books
+ * what the piece is expected to cost; once the kernel has spoken, the true cost is booked.
+ */
+#include <errno.h>
+
+#include "mr/internal.h"
+
+/* Whole pages that [addr, addr+len) touches, in bytes. */
+static uint64_t mr_piece_span(const void *addr, size_t len)
+{
+	uint64_t first = (uintptr_t)addr / MR_PAGE, last = ((uintptr_t)addr + len - 1) / MR_PAGE;
+
+	return (last - first + 1) * MR_PAGE;
+}
+
+static uint64_t mr_piece_charged(const struct mr_registration *reg)
+{
+	return (reg->pages_charged + reg->locked_pages) * MR_PAGE;
+}
+
+/*
+ * small: the memory is made of 4 KiB pages for sure.  -ENOMEM: a limit, err names it; else as
+ * register_memory.
+ */
+int mr_piece_open(struct mr_pool *pool, void *addr, size_t len, unsigned access, bool small,
+		  struct mr_registration *reg, struct util_err *err)
+{
+	struct mr_region_params region = {
+		.provider = pool->provider,
+		.ledger = &pool->ledger,
+		.addr = addr,
+		.len = len,
+		.page_size = MR_PAGE,
+		.access = access | (small ? MR_ACCESS_PAGES_KNOWN : 0),
+	};
+	uint64_t span = mr_piece_span(addr, len);
+	int ret;
+
+	pthread_mutex_lock(&pool->lock);
+	ret = mr_budget_look_piece(pool, span, err);
+	if (!ret)
+		pool->pinned += span;
+	pthread_mutex_unlock(&pool->lock);
+	if (ret)
+		return ret;
+	ret = mr_region_open(&region, reg, err);
+	pthread_mutex_lock(&pool->lock);
+	pool->pinned -= span;
+	if (!ret)
+		pool->pinned += mr_piece_charged(reg);
+	pthread_mutex_unlock(&pool->lock);
+	return ret;
+}
+
+void mr_piece_close(struct mr_pool *pool, struct mr_registration *reg)
+{
+	uint64_t charged = mr_piece_charged(reg);
+
+	mr_region_close(pool->provider, &pool->ledger, reg);
+	pthread_mutex_lock(&pool->lock);
+	pool->pinned -= charged;
+	pthread_mutex_unlock(&pool->lock);
+}

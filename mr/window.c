@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * window.c - a window's binding begins and ends here, as far as the ledger is concerned.
+ *
+ * A binding counts from the moment its key is given away until it is known to be over: by a
+ * completed local invalidation, by the peer's, or because its connection is gone.  So windows_bound
+ * always equals the sum of the three ends and what is still bound.
+ */
+#include "mr/internal.h"
+
+void mr_window_count_bound(struct mr_ledger *ledger)
+{
+	MR_LEDGER_ADD(ledger, windows_bound, 1);
+	MR_LEDGER_ADD(ledger, windows_now, 1);
+}
+
+void mr_window_count_ended(struct mr_ledger *ledger, enum mr_window_fate fate)
+{
+	switch (fate) {
+	case MR_WINDOW_LOCAL:
+		MR_LEDGER_ADD(ledger, invalidations_local, 1);
+		break;
+	case MR_WINDOW_REMOTE:
+		MR_LEDGER_ADD(ledger, invalidations_remote, 1);
+		break;
+	case MR_WINDOW_DROPPED:
+		MR_LEDGER_ADD(ledger, windows_dropped, 1);
+		break;
+	}
+	MR_LEDGER_SUB(ledger, windows_now, 1);
+}
