@@ -11,7 +11,9 @@
  *
  * A call's memory.  Bulk memory is the caller's; leases for long calls and long replies are the
  * link's, held by the call's rpcrdma_req.  Both are in the peer's reach from the Send until the
- * reply, or until conn_destroy() has returned.
+ * reply, or until conn_destroy() has returned.  How far that reach goes is the mode's affair: every
+ * piece has a grant (mr.h), whose bind, where it takes one, goes out with the Send, and whose
+ * invalidation is waited for before the reply is handed over (requester_close.c).
  *
  * Recovery.  The end of a connection is reported once, by DISCONNECTED, after all flushed
  * completions; the link then says link_down() and the core calls disconnect(), which destroys the
@@ -42,9 +44,17 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 
 void rpcrdma_req_release(struct rpcrdma_link *link, struct rpcrdma_req *req)
 {
+	while (req->grants) {
+		struct mr_grant *grant = req->grants;
+
+		req->grants = grant->next;
+		mr_grant_end(link->binder, grant);
+	}
 	mr_lease_give(req->msg_lease);
 	mr_lease_give(req->reply_lease);
 	req->msg_lease = req->reply_lease = NULL;
+	util_list_del(&req->close_node);
+	req->closing = false;
 	if (req->call)
 		req->call->link_priv = NULL;
 	req->call = NULL;
@@ -58,11 +68,14 @@ static int slots_create(struct rpcrdma_link *link)
 {
 	util_list_init(&link->free_reqs);
 	util_list_init(&link->abandoned);
+	util_list_init(&link->closing);
 	link->reqs = calloc(link->slots, sizeof(*link->reqs));
 	if (!link->reqs)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < link->slots; i++)
+	for (uint32_t i = 0; i < link->slots; i++) {
+		util_list_init(&link->reqs[i].close_node);
 		util_list_add(&link->free_reqs, &link->reqs[i].node);
+	}
 	return 0;
 }
 
@@ -92,19 +105,38 @@ static void link_abandon(struct transport_link *tlink, struct transport_call *ca
 
 /* ---- create and destroy ----------------------------------------------------------------- */
 
+/* A bind, a Send and an invalidation per call where windows are used; else the Send alone. */
+static uint32_t wr_per_call(const struct rpcrdma_link *link)
+{
+	return mr_pool_mode(link->site->pool) == MR_MODE_WINDOW ? 3 : 1;
+}
+
+/* Room for all calls, and for twice the largest (see sendq.c). */
+static uint32_t send_depth(const struct rpcrdma_link *link)
+{
+	uint32_t depth = wr_per_call(link) * (link->slots + link->refill);
+
+	return depth < 2 * link->call_wr ? 2 * link->call_wr : depth;
+}
+
 static int queues_create(struct rpcrdma_link *link, struct util_err *err)
 {
 	uint32_t depth = link->slots + link->refill;
 	struct mr_pool *pool = link->site->pool;
 	int code;
 
-	code = rpcrdma_recvq_create(&link->recvq, pool, depth, link->inline_size, err);
+	code = mr_binder_create(&link->binder, pool, link->slots, err);
 	if (code)
 		return code;
+	link->call_wr = 1 + mr_binder_ops(link->binder, RPCRDMA_PIECES);
+	code = rpcrdma_recvq_create(&link->recvq, pool, depth, link->inline_size, err);
+	if (code)
+		goto err_binder;
 	code = rpcrdma_buffers_create(&link->sends, pool, depth, link->inline_size, err);
 	if (code)
 		goto err_recvq;
-	code = rpcrdma_sendq_init(&link->sendq, depth, depth, link->slots / 8);
+	code = rpcrdma_sendq_init(&link->sendq, depth + link->slots, send_depth(link),
+				  link->slots / 8);
 	if (code) {
 		util_err_set(err, code, "send queue: out of memory");
 		goto err_sends;
@@ -122,6 +154,8 @@ err_sends:
 	rpcrdma_buffers_destroy(&link->sends);
 err_recvq:
 	rpcrdma_recvq_destroy(&link->recvq);
+err_binder:
+	mr_binder_destroy(link->binder);
 	return code;
 }
 
@@ -132,6 +166,7 @@ static void queues_destroy(struct rpcrdma_link *link)
 	rpcrdma_sendq_free(&link->sendq);
 	rpcrdma_buffers_destroy(&link->sends);
 	rpcrdma_recvq_destroy(&link->recvq);
+	mr_binder_destroy(link->binder);
 }
 
 static int link_create(struct transport_client *client, struct transport_link **linkp,
@@ -151,14 +186,16 @@ static int link_create(struct transport_client *client, struct transport_link **
 		goto err_free;
 	attr = &link->site->domain->attr;
 	link->inline_size = rpcrdma_inline_size(client->params.inline_size);
-	link->slots = rpcrdma_fit_credits(client->params.slots,
-					  min_u32(attr->max_recv_wr, attr->max_send_wr));
+	link->slots = rpcrdma_fit_credits(
+		client->params.slots,
+		min_u32(attr->max_recv_wr, attr->max_send_wr / wr_per_call(link)));
 	link->refill = rpcrdma_refill(link->slots);
 	link->max_inline = min_u32(attr->max_inline, link->inline_size);
 	code = queues_create(link, err);
 	if (code)
 		goto err_site;
-	code = link->ops->cq_create(link->site->domain, 2 * (link->slots + link->refill), &link->cq,
+	code = link->ops->cq_create(link->site->domain,
+				    link->slots + link->refill + link->sendq.max_wr, &link->cq,
 				    err);
 	if (code)
 		goto err_queues;
@@ -195,12 +232,13 @@ static void fill_conn_params(struct rpcrdma_link *link, struct fabric_conn_param
 	struct rpcrdma_private private = {
 		.send_size = link->inline_size,
 		.recv_size = link->inline_size,
-		/* Keys are those of whole slabs: a peer that invalidated one would end them all. */
-		.remote_invalidation = false,
+		/* A peer that invalidated a slab's key would end all calls that use it. */
+		.remote_invalidation = mr_binder_all_windows(link->binder),
 	};
 
 	p->context = link;
-	p->max_send_wr = p->max_recv_wr = link->slots + link->refill;
+	p->max_send_wr = link->sendq.max_wr;
+	p->max_recv_wr = link->slots + link->refill;
 	p->max_sge = 1;
 	p->max_inline = link->max_inline;
 	rpcrdma_private_encode(&private, p->private_data);
@@ -251,6 +289,7 @@ static void link_disconnect(struct transport_link *tlink)
 		link->ops->conn_destroy(link->conn);
 	link->conn = NULL;
 	link->up = false;
+	mr_binder_reset(link->binder);
 	/* ORDER: only now is nobody left who could touch what is given back here. */
 	for (uint32_t i = 0; i < link->slots; i++) {
 		if (link->reqs[i].used)
@@ -302,26 +341,36 @@ static void note_error(struct rpcrdma_link *link, const struct fabric_wc *wc)
 
 static void on_send(struct rpcrdma_link *link, const struct fabric_wc *wc)
 {
+	bool good = wc->status == FABRIC_WC_OK;
 	void *owner;
 
-	if (wc->status != FABRIC_WC_OK)
+	if (!good)
 		note_error(link, wc);
-	while (rpcrdma_sendq_retire(&link->sendq, wc->wr_id, &owner))
-		link->sends.free[link->sends.nfree++] = (uint32_t)(uintptr_t)owner;
+	while (rpcrdma_sendq_retire(&link->sendq, wc->wr_id, &owner)) {
+		uint32_t i = (uint32_t)((uintptr_t)owner >> 1);
+
+		if (!((uintptr_t)owner & 1))
+			link->sends.free[link->sends.nfree++] = i;
+		else if (good) /* else only the connection's end is sure to end the access */
+			rpcrdma_req_closed(link, &link->reqs[i]);
+	}
 }
 
 static void on_recv(struct rpcrdma_link *link, const struct fabric_wc *wc)
 {
 	uint32_t i = (uint32_t)wc->wr_id;
 	uint8_t *buf = rpcrdma_recvq_take(&link->recvq, i);
+	bool held = false;
 
+	link->uninvited = wc->status == FABRIC_WC_OK && wc->invalidated;
 	if (wc->status != FABRIC_WC_OK)
 		note_error(link, wc);
 	else
-		rpcrdma_link_receive(link, buf, wc->byte_len);
-	rpcrdma_recvq_give(&link->recvq, i);
-	if (wc->status == FABRIC_WC_OK && wc->invalidated) {
-		/* We told the peer not to.  The key may have been a slab's. */
+		held = rpcrdma_link_receive(link, buf, wc);
+	if (!held)
+		rpcrdma_recvq_give(&link->recvq, i);
+	if (link->uninvited) {
+		/* Not a window of the call it answers: it may have been another call's. */
 		struct util_err err = {0};
 
 		util_err_set(&err, -EPROTO, "%s invalidated a key it was not offered for that",
@@ -352,15 +401,16 @@ static void link_process(struct transport_link *tlink)
 {
 	struct rpcrdma_link *link = rpcrdma_link_of(tlink);
 	struct fabric_wc wc[POLL_BATCH];
-	int n;
+	int n, posted;
 
 	do {
 		n = link->ops->cq_poll(link->cq, wc, POLL_BATCH);
 		for (int i = 0; i < n; i++)
 			on_completion(link, &wc[i]);
-	} while (n == POLL_BATCH);
+		posted = rpcrdma_link_invalidate(link);
+	} while (n == POLL_BATCH || posted > 0);
 	/* Messages that answer nothing use up receives too. */
-	if (link->up && rpcrdma_link_refill(link))
+	if (link->up && (posted < 0 || rpcrdma_link_refill(link)))
 		on_disconnected(link);
 }
 

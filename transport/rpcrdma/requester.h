@@ -5,6 +5,7 @@
  *     requester.c        the link: device, connection, events; what the core calls
  *     requester_send.c   a queued call becomes a Send
  *     requester_recv.c   a Send of the peer becomes a reply
+ *     requester_close.c  the peer's access ends, then the call
  */
 #ifndef NFSRDMA_RPCRDMA_REQUESTER_H
 #define NFSRDMA_RPCRDMA_REQUESTER_H
@@ -15,8 +16,21 @@
 #include "transport/rpcrdma/plan.h"
 #include "transport/rpcrdma/sendq.h"
 
-/* Work requests of one chain: what one doorbell sends at most. */
+/* Calls, and work requests, of one chain: what one doorbell sends at most. */
 #define RPCRDMA_BATCH 32
+#define RPCRDMA_CHAIN 128
+/* Pieces of memory one call may expose: bulk data both ways and a long call. */
+#define RPCRDMA_PIECES (2 * RPCRDMA_MAX_SEGS + 1)
+
+/* A reply that has been checked as far as its transport header goes. */
+struct rpcrdma_reply {
+	bool failed; /* the call's err says why */
+	bool nomsg;  /* the message is in the reply chunk */
+	uint8_t *msg;
+	size_t msg_len;
+	size_t written;	 /* bytes in the write chunk */
+	uint32_t buffer; /* the receive buffer msg lies in */
+};
 
 /*
  * A call in the peer's hands, from its Send to its reply or to the end of the connection.  It
@@ -24,6 +38,7 @@
  */
 struct rpcrdma_req {
 	struct util_list node;	     /* free, or abandoned */
+	struct util_list close_node; /* link->closing: its invalidations are to be posted */
 	struct transport_call *call; /* NULL: free or abandoned */
 	uint32_t xid;
 	bool used;
@@ -31,6 +46,11 @@ struct rpcrdma_req {
 	enum rpcrdma_reply_way reply_way;
 	struct rpcrdma_chunk offered; /* the write chunk or the reply chunk */
 	struct mr_lease *msg_lease, *reply_lease;
+	struct mr_grant *grants; /* what the peer may reach */
+	/* The verdict on the reply, kept while the peer's access is being ended. */
+	bool closing;
+	unsigned ninv; /* invalidations it takes */
+	struct rpcrdma_reply reply;
 };
 
 struct rpcrdma_link {
@@ -54,12 +74,16 @@ struct rpcrdma_link {
 	struct rpcrdma_buffers sends;
 	struct rpcrdma_sendq sendq;
 	struct rpcrdma_req *reqs; /* slots of them */
-	struct util_list free_reqs, abandoned;
+	struct util_list free_reqs, abandoned, closing;
+	struct mr_binder *binder;
+	unsigned call_wr; /* work requests one call may take */
+	bool uninvited;	  /* the peer invalidated a key that was not the call's */
 	uint8_t *scratch; /* a long reply is copied here before it is decoded */
 	size_t scratch_len;
 	/* work areas, so that neither path allocates */
 	struct rpcrdma_header header;
-	struct fabric_wr wr[RPCRDMA_BATCH];
+	struct fabric_wr wr[RPCRDMA_CHAIN];
+	unsigned nwr;
 	struct fabric_sge sge[RPCRDMA_BATCH];
 	struct rpcrdma_req *batch[RPCRDMA_BATCH];
 };
@@ -76,6 +100,21 @@ static inline void rpcrdma_err_start(struct util_err *err)
 	err->what[0] = err->hint[0] = '\0';
 }
 
+/*
+ * Owners of the send queue's entries: an inline buffer to give back, or a call whose invalidations
+ * the entry is.
+ */
+static inline void *rpcrdma_owner_buffer(uint32_t buffer)
+{
+	return (void *)((uintptr_t)buffer << 1);
+}
+
+static inline void *rpcrdma_owner_req(const struct rpcrdma_link *link,
+				      const struct rpcrdma_req *req)
+{
+	return (void *)((uintptr_t)(req - link->reqs) << 1 | 1);
+}
+
 /* ---- requester.c */
 /* The peer is done with the call: leases go back, the slot is free. */
 void rpcrdma_req_release(struct rpcrdma_link *link, struct rpcrdma_req *req);
@@ -86,8 +125,25 @@ int rpcrdma_link_flush(struct transport_link *link);
 /* Post the pending receives if they are needed or worth a chain. */
 int rpcrdma_link_refill(struct rpcrdma_link *link);
 
+/* Add a work request to the chain in link->wr. */
+struct fabric_wr *rpcrdma_chain_add(struct rpcrdma_link *link);
+void rpcrdma_chain_op(struct rpcrdma_link *link, const struct mr_op *op);
+
 /* ---- requester_recv.c */
-/* A message of len bytes lies at buf; it is looked at and answered for before this returns. */
-void rpcrdma_link_receive(struct rpcrdma_link *link, uint8_t *buf, size_t len);
+/* The message of wc lies at buf, the receive buffer wc->wr_id.  false: it has been dealt with;
+ * true: the buffer is needed until the call's invalidations are complete. */
+bool rpcrdma_link_receive(struct rpcrdma_link *link, uint8_t *buf, const struct fabric_wc *wc);
+/* The peer reaches nothing of the call any more: hand the reply over, give everything back. */
+void rpcrdma_link_conclude(struct rpcrdma_link *link, struct rpcrdma_req *req);
+
+/* ---- requester_close.c */
+/* A reply came: end what the peer may still reach.  false: nothing is left to be done; true: the
+ * call is closing, and concluded when its invalidations have completed. */
+bool rpcrdma_req_close(struct rpcrdma_link *link, struct rpcrdma_req *req,
+		       const struct fabric_wc *wc);
+/* Post the invalidations of all calls that are closing in one chain: how many, or -errno. */
+int rpcrdma_link_invalidate(struct rpcrdma_link *link);
+/* A call's invalidations have completed. */
+void rpcrdma_req_closed(struct rpcrdma_link *link, struct rpcrdma_req *req);
 
 #endif

@@ -3,7 +3,8 @@
  * requester_recv.c - a message of the responder becomes a reply.
  *
  * Normal operation.  The header is decoded, the call found by its XID, the returned chunks are
- * compared with the offered ones, bulk data that came inline is moved to its sink, the call's
+ * compared with the offered ones.  Then the peer's access is ended (requester_close.c), which in
+ * most modes takes no time.  After that bulk data that came inline is moved to its sink, the call's
  * leases and slot are released, and the core decodes the rest and runs done().
  *
  * A long reply is copied out of its lease first: the peer keeps the key in pool mode, and what is
@@ -24,15 +25,12 @@
 
 /* ---- verdicts --------------------------------------------------------------------------- */
 
-/* The call ends without a result.  Its leases are released: the peer has answered, it is done. */
-static void fail_call(struct rpcrdma_link *link, struct rpcrdma_req *req,
-		      const struct util_err *err)
+/* The call ends without a result, once the peer reaches nothing of it any more. */
+static void fail_call(struct rpcrdma_req *req, const struct util_err *err)
 {
-	struct transport_call *call = req->call;
-
-	rpcrdma_req_release(link, req);
-	if (call)
-		transport_client_fail(call, err);
+	req->reply.failed = true;
+	if (req->call)
+		req->call->err = *err;
 }
 
 static int bad_reply(const struct rpcrdma_link *link, struct util_err *err, const char *what)
@@ -41,7 +39,7 @@ static int bad_reply(const struct rpcrdma_link *link, struct util_err *err, cons
 			    what);
 }
 
-static void fail_by_error(struct rpcrdma_link *link, struct rpcrdma_req *req)
+static void fail_by_error(const struct rpcrdma_link *link, struct rpcrdma_req *req)
 {
 	const struct rpcrdma_header *h = &link->header;
 	const char *server = link->link.client->params.server;
@@ -57,7 +55,7 @@ static void fail_by_error(struct rpcrdma_link *link, struct rpcrdma_req *req)
 			      req->reply_way == RPCRDMA_REPLY_CHUNK ? "long replies"
 								    : "long calls or these chunks");
 	}
-	fail_call(link, req, &err);
+	fail_call(req, &err);
 }
 
 /* ---- returned chunks -------------------------------------------------------------------- */
@@ -196,35 +194,59 @@ static uint8_t *copy_out(struct rpcrdma_link *link, const void *from, size_t len
 	return link->scratch;
 }
 
-static void handle_reply(struct rpcrdma_link *link, struct rpcrdma_req *req, uint8_t *msg,
-			 size_t msg_len)
+/* What its transport header says about the reply, held against the call. */
+static void judge_reply(struct rpcrdma_link *link, struct rpcrdma_req *req, uint8_t *msg,
+			size_t msg_len)
 {
-	struct transport_call *call = req->call;
-	size_t written, reply_len;
+	struct rpcrdma_reply *reply = &req->reply;
+	size_t reply_len;
 	struct util_err err;
 
 	rpcrdma_err_start(&err);
-	if (check_lists(link, req, &written, &reply_len, &err)) {
-		fail_call(link, req, &err);
+	if (check_lists(link, req, &reply->written, &reply_len, &err)) {
+		fail_call(req, &err);
 		return;
 	}
-	if (call && link->header.proc == RPCRDMA_NOMSG) {
-		msg = copy_out(link, req->reply_lease->addr, reply_len);
-		msg_len = reply_len;
-		if (!msg) {
-			util_err_set(&err, -ENOMEM, "a long reply of %zu bytes: out of memory",
-				     reply_len);
-			fail_call(link, req, &err);
-			return;
-		}
+	reply->nomsg = link->header.proc == RPCRDMA_NOMSG;
+	reply->msg = reply->nomsg ? req->reply_lease->addr : msg;
+	reply->msg_len = reply->nomsg ? reply_len : msg_len;
+}
+
+/* The message itself: bulk data to its place, the rest to the core. */
+static int take_reply(struct rpcrdma_link *link, struct transport_call *call,
+		      struct rpcrdma_reply *reply, struct util_err *err)
+{
+	if (reply->nomsg) {
+		reply->msg = copy_out(link, reply->msg, reply->msg_len);
+		if (!reply->msg)
+			return util_err_set(err, -ENOMEM,
+					    "a long reply of %zu bytes: out of memory",
+					    reply->msg_len);
 	}
-	if (call && call->sink_len > 0 && settle_sink(link, call, msg, &msg_len, written, &err)) {
-		fail_call(link, req, &err);
-		return;
-	}
+	if (call->sink_len == 0)
+		return 0;
+	return settle_sink(link, call, reply->msg, &reply->msg_len, reply->written, err);
+}
+
+void rpcrdma_link_conclude(struct rpcrdma_link *link, struct rpcrdma_req *req)
+{
+	struct transport_call *call = req->call;
+	struct rpcrdma_reply reply = req->reply;
+	struct util_err err;
+	int code = 0;
+
+	rpcrdma_err_start(&err);
+	if (call && reply.failed)
+		err = call->err;
+	else if (call)
+		code = take_reply(link, call, &reply, &err);
 	rpcrdma_req_release(link, req);
-	if (call)
-		transport_client_reply(call, msg, msg_len);
+	if (!call)
+		return;
+	if (reply.failed || code)
+		transport_client_fail(call, &err);
+	else
+		transport_client_reply(call, reply.msg, reply.msg_len);
 }
 
 static struct rpcrdma_req *find_req(struct rpcrdma_link *link, uint32_t xid)
@@ -236,39 +258,45 @@ static struct rpcrdma_req *find_req(struct rpcrdma_link *link, uint32_t xid)
 	UTIL_LIST_FOR_EACH (node, &link->abandoned) {
 		struct rpcrdma_req *req = UTIL_LIST_ENTRY(node, struct rpcrdma_req, node);
 
-		if (req->xid == xid)
+		if (req->xid == xid && !req->closing)
 			return req;
 	}
 	return NULL;
 }
 
-void rpcrdma_link_receive(struct rpcrdma_link *link, uint8_t *buf, size_t len)
+bool rpcrdma_link_receive(struct rpcrdma_link *link, uint8_t *buf, const struct fabric_wc *wc)
 {
 	struct rpcrdma_header *h = &link->header;
+	size_t len = wc->byte_len;
 	ssize_t header_len = rpcrdma_header_decode(h, buf, len);
 	struct rpcrdma_req *req;
 	struct util_err err;
 
 	rpcrdma_err_start(&err);
 	if (header_len == -ENODATA)
-		return;
+		return false;
 	req = find_req(link, h->xid);
 	if (!req)
-		return;
+		return false;
 	link->credits = h->credits == 0 ? 1 : h->credits;
 	if (link->credits > link->slots)
 		link->credits = link->slots;
+	req->reply = (struct rpcrdma_reply){.buffer = (uint32_t)wc->wr_id};
 	if (header_len < 0) {
 		bad_reply(link, &err,
 			  header_len == -EPROTONOSUPPORT ? "it is of another RPC-over-RDMA version"
 							 : "its transport header is malformed");
-		fail_call(link, req, &err);
+		fail_call(req, &err);
 	} else if (h->proc == RPCRDMA_ERROR) {
 		fail_by_error(link, req);
 	} else if (h->proc == RPCRDMA_MSG || h->proc == RPCRDMA_NOMSG) {
-		handle_reply(link, req, buf + header_len, len - (size_t)header_len);
+		judge_reply(link, req, buf + header_len, len - (size_t)header_len);
 	} else {
 		bad_reply(link, &err, "it is no RPC reply");
-		fail_call(link, req, &err);
+		fail_call(req, &err);
 	}
+	if (rpcrdma_req_close(link, req, wc))
+		return true;
+	rpcrdma_link_conclude(link, req);
+	return false;
 }

@@ -4,12 +4,12 @@
  *
  * Normal operation.  flush() takes calls from the front of the core's queue while there are
  * credits. For each, plan.c decides how it travels; then the transport header and the message (with
- * what is copied into it) are written into an inline buffer, chunks are named by the leases' keys,
- * and a work request is added to the chain.  A chain is posted with one doorbell; only then do its
- * calls count as sent.
+ * what is copied into it) are written into an inline buffer, chunks are named by the keys of the
+ * grants that mr opens for them, and the binds these may ask for and the Send are added to the
+ * chain.  A chain is posted with one doorbell; only then do its calls count as sent.
  *
- * Nothing is registered here: bulk memory comes with leases of registered slabs, a long call or a
- * long reply takes one from the same pool.
+ * What a grant costs depends on the mode (mr.h): in pool mode nothing at all.  A long call or a
+ * long reply takes a lease of the same pool.
  *
  * Credits.  inflight counts calls in the peer's hands, abandoned ones included: the peer still owes
  * their replies.  It never exceeds credits (RFC 8166 section 3.3.1), and receives for all of them
@@ -87,30 +87,87 @@ int rpcrdma_link_check_call(struct transport_link *tlink, const struct transport
 	return 0;
 }
 
-/* Name len bytes of the pieces as segments; returns how many. */
-static uint32_t name_segments(struct rpcrdma_segment *out, const struct transport_seg *segs,
-			      unsigned used, size_t len)
-{
-	for (unsigned i = 0; i < used; i++) {
-		const struct transport_seg *seg = &segs[i];
-		size_t piece = len < seg->len ? len : seg->len;
+/* ---- the chain -------------------------------------------------------------------------- */
 
-		out[i].handle = seg->lease->rkey;
-		out[i].length = (uint32_t)piece;
-		out[i].offset = seg->lease->iova + (uint64_t)((const uint8_t *)seg->addr -
-							      (const uint8_t *)seg->lease->addr);
-		len -= piece;
-	}
-	return used;
+struct fabric_wr *rpcrdma_chain_add(struct rpcrdma_link *link)
+{
+	struct fabric_wr *wr = &link->wr[link->nwr];
+
+	if (link->nwr > 0)
+		link->wr[link->nwr - 1].next = wr;
+	link->nwr++;
+	wr->next = NULL;
+	return wr;
 }
 
-static struct rpcrdma_segment name_lease(const struct mr_lease *lease)
+/* NB: the wr_id is none of the send queue's entries: only an entry's last request retires it. */
+void rpcrdma_chain_op(struct rpcrdma_link *link, const struct mr_op *op)
 {
-	return (struct rpcrdma_segment){
-		.handle = lease->rkey,
-		.length = (uint32_t)lease->len,
-		.offset = lease->iova,
-	};
+	struct fabric_wr *wr = rpcrdma_chain_add(link);
+
+	wr->wr_id = UINT64_MAX;
+	wr->flags = 0;
+	wr->nsge = 0;
+	if (op->kind == MR_OP_INVALIDATE) {
+		wr->op = FABRIC_OP_LOCAL_INV;
+		wr->u.inv_rkey = op->rkey;
+		return;
+	}
+	wr->op = FABRIC_OP_BIND;
+	wr->u.bind.window = op->window;
+	wr->u.bind.reg = op->reg;
+	wr->u.bind.iova = op->iova;
+	wr->u.bind.len = op->len;
+	wr->u.bind.access = op->access;
+}
+
+/* ---- what the peer may reach ------------------------------------------------------------ */
+
+/* A grant for one piece, in front of the call's others; its segment in *out. */
+static int expose(struct rpcrdma_link *link, struct rpcrdma_req *req,
+		  const struct transport_seg *seg, enum mr_kind kind, struct rpcrdma_segment *out,
+		  struct util_err *err)
+{
+	struct mr_grant *grant;
+	int code = mr_grant_open(link->binder, seg->lease, seg->addr, seg->len, kind, &grant, err);
+
+	if (code < 0)
+		return code;
+	grant->next = req->grants;
+	req->grants = grant;
+	if (code)
+		rpcrdma_chain_op(link, &grant->op);
+	out->handle = grant->rkey;
+	out->length = grant->len;
+	out->offset = grant->iova;
+	return 0;
+}
+
+/* len bytes of the pieces as segments; returns how many, or -errno. */
+static int expose_segs(struct rpcrdma_link *link, struct rpcrdma_req *req,
+		       const struct transport_seg *segs, unsigned used, size_t len,
+		       enum mr_kind kind, struct rpcrdma_segment *out, struct util_err *err)
+{
+	for (unsigned i = 0; i < used; i++) {
+		struct transport_seg piece = segs[i];
+		int code;
+
+		if (piece.len > len)
+			piece.len = len;
+		len -= piece.len;
+		code = expose(link, req, &piece, kind, &out[i], err);
+		if (code)
+			return code;
+	}
+	return (int)used;
+}
+
+static int expose_lease(struct rpcrdma_link *link, struct rpcrdma_req *req, struct mr_lease *lease,
+			struct rpcrdma_segment *out, struct util_err *err)
+{
+	struct transport_seg seg = {.addr = lease->addr, .len = lease->len, .lease = lease};
+
+	return expose(link, req, &seg, lease->kind, out, err);
 }
 
 /* ---- one call --------------------------------------------------------------------------- */
@@ -156,51 +213,76 @@ static int take_leases(struct rpcrdma_link *link, const struct rpcrdma_plan *pla
 	return code;
 }
 
-static void fill_reads(struct rpcrdma_header *h, const struct transport_call *call,
-		       const struct rpcrdma_plan *plan, const struct rpcrdma_req *req)
+static int fill_reads(struct rpcrdma_link *link, const struct transport_call *call,
+		      const struct rpcrdma_plan *plan, struct rpcrdma_req *req,
+		      struct util_err *err)
 {
+	struct rpcrdma_header *h = &link->header;
 	struct rpcrdma_segment segs[RPCRDMA_MAX_SEGS];
-	uint32_t nsegs;
+	int n;
 
 	if (plan->long_call) {
 		h->read[h->nreads].position = 0;
-		h->read[h->nreads++].seg = name_lease(req->msg_lease);
+		n = expose_lease(link, req, req->msg_lease, &h->read[h->nreads++].seg, err);
+		if (n < 0)
+			return n;
 	}
 	if (plan->data != RPCRDMA_DATA_CHUNK)
-		return;
-	nsegs = name_segments(segs, call->data,
-			      segs_used(call->data, call->data_nsegs, call->data_len),
-			      call->data_len);
-	for (uint32_t i = 0; i < nsegs; i++) {
+		return 0;
+	n = expose_segs(link, req, call->data,
+			segs_used(call->data, call->data_nsegs, call->data_len), call->data_len,
+			MR_KIND_WRITE, segs, err);
+	for (int i = 0; i < n; i++) {
 		h->read[h->nreads].position = (uint32_t)call->data_pos;
 		h->read[h->nreads++].seg = segs[i];
 	}
+	return n < 0 ? n : 0;
 }
 
-static void fill_header(struct rpcrdma_link *link, const struct transport_call *call,
-			const struct rpcrdma_plan *plan, struct rpcrdma_req *req)
+static int fill_writes(struct rpcrdma_link *link, const struct transport_call *call,
+		       const struct rpcrdma_plan *plan, struct rpcrdma_req *req,
+		       struct util_err *err)
 {
 	struct rpcrdma_header *h = &link->header;
+	int n;
+
+	if (plan->reply == RPCRDMA_REPLY_WRITE_CHUNK) {
+		n = expose_segs(link, req, call->sink,
+				segs_used(call->sink, call->sink_nsegs, call->sink_len),
+				call->sink_len, MR_KIND_READ, req->offered.seg, err);
+		if (n < 0)
+			return n;
+		req->offered.nsegs = (uint32_t)n;
+		h->write[h->nwrites++] = req->offered;
+	} else if (plan->reply == RPCRDMA_REPLY_CHUNK) {
+		n = expose_lease(link, req, req->reply_lease, &req->offered.seg[0], err);
+		if (n < 0)
+			return n;
+		req->offered.nsegs = 1;
+		h->reply = req->offered;
+		h->has_reply = true;
+	}
+	return 0;
+}
+
+static int fill_header(struct rpcrdma_link *link, const struct transport_call *call,
+		       const struct rpcrdma_plan *plan, struct rpcrdma_req *req,
+		       struct util_err *err)
+{
+	struct rpcrdma_header *h = &link->header;
+	int code;
 
 	h->xid = call->xid;
 	h->credits = link->slots;
 	h->proc = plan->long_call ? RPCRDMA_NOMSG : RPCRDMA_MSG;
 	h->nreads = h->nwrites = 0;
 	h->has_reply = false;
-	fill_reads(h, call, plan, req);
-	if (plan->reply == RPCRDMA_REPLY_WRITE_CHUNK) {
-		req->offered.nsegs = name_segments(
-			req->offered.seg, call->sink,
-			segs_used(call->sink, call->sink_nsegs, call->sink_len), call->sink_len);
-		h->write[h->nwrites++] = req->offered;
-	} else if (plan->reply == RPCRDMA_REPLY_CHUNK) {
-		req->offered.nsegs = 1;
-		req->offered.seg[0] = name_lease(req->reply_lease);
-		h->reply = req->offered;
-		h->has_reply = true;
-	}
+	code = fill_reads(link, call, plan, req, err);
+	if (!code)
+		code = fill_writes(link, call, plan, req, err);
 	req->reply_way = plan->reply;
 	req->exposed = plan->data == RPCRDMA_DATA_CHUNK || plan->reply == RPCRDMA_REPLY_WRITE_CHUNK;
+	return code;
 }
 
 /* The RPC message, with the bulk argument at its place if it is copied. */
@@ -225,31 +307,47 @@ static void write_message(uint8_t *out, const struct transport_call *call, bool 
 	memcpy(out, call->msg + head, call->msg_len - head);
 }
 
-static void fill_wr(struct rpcrdma_link *link, unsigned n, uint32_t buffer, size_t len)
+/* The Send behind the call's nops binds. */
+static void fill_send(struct rpcrdma_link *link, unsigned n, unsigned nops, uint32_t buffer,
+		      size_t len)
 {
-	struct fabric_wr *wr = &link->wr[n];
+	struct fabric_wr *wr = rpcrdma_chain_add(link);
 	bool signal;
 
 	link->sge[n] = rpcrdma_buffers_sge(&link->sends, buffer, 0, (uint32_t)len);
-	wr->next = NULL;
 	wr->op = FABRIC_OP_SEND;
 	wr->nsge = 1;
 	wr->sge = &link->sge[n];
-	wr->wr_id = rpcrdma_sendq_push(&link->sendq, (void *)(uintptr_t)buffer, 1, false, &signal);
+	wr->wr_id = rpcrdma_sendq_push(&link->sendq, rpcrdma_owner_buffer(buffer), nops + 1, false,
+				       &signal);
 	wr->flags = (signal ? FABRIC_WR_SIGNALED : 0) |
 		    (len <= link->max_inline ? FABRIC_WR_INLINE : 0);
-	if (n > 0)
-		link->wr[n - 1].next = wr;
+}
+
+/* The call was not sent after all: nothing of it is in the chain or in the peer's reach. */
+static void unprepare(struct rpcrdma_link *link, struct rpcrdma_req *req, unsigned nwr)
+{
+	link->nwr = nwr;
+	while (req->grants) {
+		struct mr_grant *grant = req->grants;
+
+		req->grants = grant->next;
+		mr_grant_end(link->binder, grant);
+	}
+	mr_lease_give(req->msg_lease);
+	mr_lease_give(req->reply_lease);
+	req->msg_lease = req->reply_lease = NULL;
 }
 
 /*
- * Make the n-th work request of the chain out of call.  -ENOMEM: no lease to be had, nothing is
+ * Add call to the chain as its n-th.  -ENOMEM, -ENOSPC: no lease or grant to be had, nothing is
  * changed.
  */
 static int prepare(struct rpcrdma_link *link, struct transport_call *call, unsigned n,
 		   struct util_err *err)
 {
 	struct rpcrdma_req *req = UTIL_LIST_ENTRY(link->free_reqs.next, struct rpcrdma_req, node);
+	unsigned nwr = link->nwr;
 	struct rpcrdma_plan plan;
 	uint32_t buffer;
 	uint8_t *out;
@@ -260,7 +358,11 @@ static int prepare(struct rpcrdma_link *link, struct transport_call *call, unsig
 	code = take_leases(link, &plan, req, err);
 	if (code)
 		return code;
-	fill_header(link, call, &plan, req);
+	code = fill_header(link, call, &plan, req, err);
+	if (code) {
+		unprepare(link, req, nwr);
+		return code;
+	}
 	buffer = link->sends.free[--link->sends.nfree];
 	out = rpcrdma_buffers_addr(&link->sends, buffer);
 	header_len = rpcrdma_header_encode(&link->header, out, link->send_threshold);
@@ -275,7 +377,8 @@ static int prepare(struct rpcrdma_link *link, struct transport_call *call, unsig
 	call->link_priv = req;
 	link->inflight++;
 	link->batch[n] = req;
-	fill_wr(link, n, buffer, (size_t)header_len + (plan.long_call ? 0 : plan.message_len));
+	fill_send(link, n, link->nwr - nwr, buffer,
+		  (size_t)header_len + (plan.long_call ? 0 : plan.message_len));
 	return 0;
 }
 
@@ -288,11 +391,17 @@ static bool sendable(struct rpcrdma_link *link)
 		link->link.client->counters.credit_waits++;
 		return false;
 	}
-	return link->sends.nfree > 0 && rpcrdma_sendq_room(&link->sendq) > 0;
+	return link->sends.nfree > 0 && rpcrdma_sendq_room(&link->sendq) >= link->call_wr;
+}
+
+/* Calls in flight will give back what is short; without any, waiting would be for ever. */
+static bool worth_waiting(const struct rpcrdma_link *link, int code)
+{
+	return (code == -ENOMEM || code == -ENOSPC) && link->inflight > 0;
 }
 
 /*
- * Make a chain from the front of the queue.  Returns its length; *more says whether another one may
+ * Make a chain from the front of the queue.  Returns its calls; *more says whether another one may
  * follow at once.
  */
 static unsigned gather(struct rpcrdma_link *link, bool *more)
@@ -301,13 +410,14 @@ static unsigned gather(struct rpcrdma_link *link, bool *more)
 	unsigned n = 0;
 
 	*more = false;
+	link->nwr = 0;
 	UTIL_LIST_FOR_EACH_SAFE (node, &client->queue) {
 		struct transport_call *call = UTIL_LIST_ENTRY(node, struct transport_call, node);
 		struct util_err err;
 		int code;
 
 		rpcrdma_err_start(&err);
-		if (n == RPCRDMA_BATCH) {
+		if (n == RPCRDMA_BATCH || link->nwr + link->call_wr > RPCRDMA_CHAIN) {
 			*more = true;
 			break;
 		}
@@ -318,8 +428,7 @@ static unsigned gather(struct rpcrdma_link *link, bool *more)
 			n++;
 			continue;
 		}
-		/* Calls in flight will give leases back; without any, waiting would be for ever. */
-		if (code == -ENOMEM && link->inflight > 0)
+		if (worth_waiting(link, code))
 			break;
 		transport_client_fail(call, &err);
 	}
