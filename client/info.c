@@ -37,7 +37,8 @@ static void info_fill(struct nfsrdma *mount, struct nfsrdma_info *info)
 	info->wsize = mount->wsize;
 	info->inline_size = mount->opts.inline_size ? mount->opts.inline_size : 4096;
 	info->slots = mount->window / mount->opts.nconnect;
-	copy(info->mr_mode, sizeof(info->mr_mode), "pool");
+	copy(info->mr_mode, sizeof(info->mr_mode),
+	     mr_mode_name(mr_pool_mode(transport_client_pool(conn))));
 	mr_pool_describe(transport_client_pool(conn), info->pool, sizeof(info->pool));
 }
 

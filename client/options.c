@@ -104,12 +104,9 @@ static const struct choice fabric_words[] = {
 };
 
 static const struct choice mr_words[] = {
-	{"pool", 0, NULL},
-	{"window", 0, NOT_YET "; use mr=pool"},
-	{"cache", 0, NOT_YET "; use mr=pool"},
-	{"per-io", 0, NOT_YET "; use mr=pool"},
-	{"odp", 0, NOT_YET "; use mr=pool"},
-	{NULL, 0, NULL},
+	{"pool", MR_MODE_POOL, NULL},	{"window", MR_MODE_WINDOW, NULL},
+	{"cache", MR_MODE_CACHE, NULL}, {"per-io", MR_MODE_PER_IO, NULL},
+	{"odp", MR_MODE_ODP, NULL},	{NULL, 0, NULL},
 };
 
 static const struct choice huge_words[] = {
@@ -223,7 +220,7 @@ static const struct option options[] = {
 	{"fsc", REFUSE, .reason = "there is no cache here"},
 	{"nofsc", ACCEPT},
 	/* memory */
-	{"mr", WORD, .choices = mr_words},
+	{"mr", WORD, FIELD(mr_mode), .choices = mr_words},
 	{"max-pinned", SIZE, FIELD(max_pinned), .min = 4096, .max = UINT64_MAX},
 	{"hugepages", WORD, FIELD(hugepages), .choices = huge_words},
 	{"numa", NODE, FIELD(numa_node), .max = 1023},

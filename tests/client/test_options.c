@@ -160,10 +160,11 @@ Test(client_options, memory)
 	cr_assert_eq(parsed("crc=off").crc, FABRIC_CRC_OFF);
 	cr_assert_eq(parsed("crc=auto").crc, FABRIC_CRC_AUTO);
 	parsed("mr=pool,iommu=off");
-	refused("mr=window", "not implemented");
-	refused("mr=cache", "not implemented");
-	refused("mr=per-io", "not implemented");
-	refused("mr=odp", "not implemented");
+	cr_assert_eq(parsed("mr=window").mr_mode, MR_MODE_WINDOW);
+	cr_assert_eq(parsed("mr=cache").mr_mode, MR_MODE_CACHE);
+	cr_assert_eq(parsed("mr=per-io").mr_mode, MR_MODE_PER_IO);
+	cr_assert_eq(parsed("mr=odp").mr_mode, MR_MODE_ODP);
+	refused("mr=pools", "pool");
 	refused("iommu=strict", "not implemented");
 	refused("iommu=lazy", "not implemented");
 	refused("iommu=passthrough", "not implemented");

@@ -19,6 +19,7 @@ struct variant {
 	uint32_t slots, credits, client_inline, server_inline;
 	enum fabric_crc crc;
 	bool no_io_uring;
+	enum mr_mode mode;
 };
 
 static void e2e_open(struct e2e *e, const struct variant *v)
@@ -39,6 +40,7 @@ static void e2e_open(struct e2e *e, const struct variant *v)
 	cp.inline_size = v->client_inline;
 	cp.crc = v->crc;
 	cp.no_io_uring = v->no_io_uring;
+	cp.pool.mode = v->mode;
 	e->client = client_open(e->ctx, e->server.port, &cp);
 	e->pool = transport_client_pool(e->client);
 }
@@ -91,17 +93,29 @@ Test(rpcrdma_iwarp, every_way_arrives_with_usual_sizes)
 
 Test(rpcrdma_iwarp, every_way_arrives_with_one_credit_and_small_inline)
 {
-	every_way(&(struct variant){1, 1, 1024, 1024, FABRIC_CRC_AUTO, false});
+	every_way(&(struct variant){1, 1, 1024, 1024, FABRIC_CRC_AUTO, false, MR_MODE_POOL});
 }
 
 Test(rpcrdma_iwarp, every_way_arrives_with_crc)
 {
-	every_way(&(struct variant){16, 8, 4096, 1024, FABRIC_CRC_ON, false});
+	every_way(&(struct variant){16, 8, 4096, 1024, FABRIC_CRC_ON, false, MR_MODE_POOL});
 }
 
 Test(rpcrdma_iwarp, every_way_arrives_without_io_uring)
 {
-	every_way(&(struct variant){16, 128, 4096, 4096, FABRIC_CRC_AUTO, true});
+	every_way(&(struct variant){16, 128, 4096, 4096, FABRIC_CRC_AUTO, true, MR_MODE_POOL});
+}
+
+Test(rpcrdma_iwarp, every_way_arrives_in_window_mode)
+{
+	every_way(&(struct variant){.slots = 128, .credits = 128, .mode = MR_MODE_WINDOW});
+	every_way(&(struct variant){1, 1, 1024, 1024, FABRIC_CRC_ON, true, MR_MODE_WINDOW});
+}
+
+Test(rpcrdma_iwarp, every_way_arrives_registered_per_io)
+{
+	every_way(&(struct variant){.slots = 128, .credits = 128, .mode = MR_MODE_PER_IO});
+	every_way(&(struct variant){1, 1, 1024, 1024, FABRIC_CRC_ON, true, MR_MODE_PER_IO});
 }
 
 /* ---- the steady state ------------------------------------------------------------------- */
@@ -191,14 +205,14 @@ static uint64_t doorbells(struct e2e *e, struct bulk *b, uint32_t proc)
 	return most;
 }
 
-Test(rpcrdma_iwarp, a_call_costs_one_doorbell_and_no_registration_at_any_depth)
+static void one_doorbell(enum mr_mode mode)
 {
 	static const unsigned depths[] = {1, 8, DEPTH_MAX};
 	static const size_t lens[] = {100, 5000, 131072};
 	struct bulk b;
 	struct e2e e;
 
-	e2e_open(&e, &(struct variant){.slots = 128, .credits = 128});
+	e2e_open(&e, &(struct variant){.slots = 128, .credits = 128, .mode = mode});
 	for (size_t i = 0; i < UTIL_ARRAY_SIZE(depths) * UTIL_ARRAY_SIZE(lens); i++) {
 		bulk_take(&b, &e, depths[i / 3], lens[i % 3]);
 		cr_assert_leq(doorbells(&e, &b, PROC_NULL), 1000);
@@ -207,6 +221,16 @@ Test(rpcrdma_iwarp, a_call_costs_one_doorbell_and_no_registration_at_any_depth)
 		bulk_give(&b);
 	}
 	e2e_close(&e);
+}
+
+Test(rpcrdma_iwarp, a_call_costs_one_doorbell_and_no_registration_at_any_depth)
+{
+	one_doorbell(MR_MODE_POOL);
+}
+
+Test(rpcrdma_iwarp, a_call_costs_one_doorbell_and_no_registration_in_window_mode)
+{
+	one_doorbell(MR_MODE_WINDOW);
 }
 
 /* The binary is linked with --wrap for these: every call out of our objects is counted. */
@@ -234,14 +258,14 @@ void *__wrap_realloc(void *p, size_t size)
 	return __real_realloc(p, size);
 }
 
-Test(rpcrdma_iwarp, neither_side_allocates_in_the_steady_state)
+static void steady(enum mr_mode mode)
 {
 	static const uint32_t procs[] = {PROC_NULL, PROC_PUT, PROC_GET};
 	unsigned before = 0;
 	struct bulk b;
 	struct e2e e;
 
-	e2e_open(&e, &(struct variant){.slots = 128, .credits = 128});
+	e2e_open(&e, &(struct variant){.slots = 128, .credits = 128, .mode = mode});
 	bulk_take(&b, &e, 16, 65536);
 	cr_assert_gt(allocations, 0, "the counter counts");
 	/* How many are out together depends on timing: the free lists fill in a few rounds. */
@@ -255,6 +279,61 @@ Test(rpcrdma_iwarp, neither_side_allocates_in_the_steady_state)
 	cr_assert_eq(allocations, before);
 	bulk_give(&b);
 	e2e_close(&e);
+}
+
+Test(rpcrdma_iwarp, neither_side_allocates_in_the_steady_state)
+{
+	steady(MR_MODE_POOL);
+}
+
+Test(rpcrdma_iwarp, neither_side_allocates_in_the_steady_state_of_window_mode)
+{
+	steady(MR_MODE_WINDOW);
+}
+
+/* What a mode books for n calls each way, once everything is warm. */
+static struct mr_ledger_snapshot booked(enum mr_mode mode, unsigned n)
+{
+	struct mr_ledger_snapshot before, after, d = {0};
+	struct bulk b;
+	struct e2e e;
+
+	e2e_open(&e, &(struct variant){.slots = 128, .credits = 128, .mode = mode});
+	bulk_take(&b, &e, 4, 65536);
+	volume(&e, &b, PROC_PUT, 3);
+	volume(&e, &b, PROC_GET, 3);
+	mr_ledger_read(transport_ctx_ledger(e.ctx), &before);
+	volume(&e, &b, PROC_PUT, n / 4);
+	volume(&e, &b, PROC_GET, n / 4);
+	mr_ledger_read(transport_ctx_ledger(e.ctx), &after);
+	d.registrations = after.registrations - before.registrations;
+	d.deregistrations = after.deregistrations - before.deregistrations;
+	d.windows_bound = after.windows_bound - before.windows_bound;
+	d.invalidations_local = after.invalidations_local - before.invalidations_local;
+	d.invalidations_remote = after.invalidations_remote - before.invalidations_remote;
+	d.windows_now = after.windows_now;
+	bulk_give(&b);
+	e2e_close(&e);
+	return d;
+}
+
+Test(rpcrdma_iwarp, a_mode_books_what_it_does_and_nothing_else)
+{
+	struct mr_ledger_snapshot pool = booked(MR_MODE_POOL, 40);
+	struct mr_ledger_snapshot window = booked(MR_MODE_WINDOW, 40);
+	struct mr_ledger_snapshot per_io = booked(MR_MODE_PER_IO, 40);
+
+	cr_expect_eq(pool.registrations + pool.deregistrations, 0);
+	cr_expect_eq(pool.windows_bound + pool.invalidations_local + pool.invalidations_remote, 0);
+	cr_expect_eq(window.registrations + window.deregistrations, 0);
+	cr_expect_eq(window.windows_bound, 80);
+	/* Ours is a server that takes up the offer. */
+	cr_expect_eq(window.invalidations_remote, 80);
+	cr_expect_eq(window.invalidations_local, 0);
+	cr_expect_eq(window.windows_now, 0);
+	cr_expect_eq(per_io.registrations, 80);
+	cr_expect_eq(per_io.deregistrations, 80);
+	cr_expect_eq(per_io.windows_bound, 0);
 }
 
 Test(rpcrdma_iwarp, sixty_five_thousand_calls_pass)
@@ -275,13 +354,13 @@ Test(rpcrdma_iwarp, sixty_five_thousand_calls_pass)
 
 /* ---- ends ------------------------------------------------------------------------------- */
 
-Test(rpcrdma_iwarp, cut_connections_are_made_again_and_lose_nothing)
+static void cuts(enum mr_mode mode)
 {
 	struct outcome o = {0};
 	struct mr_lease *put;
 	struct e2e e;
 
-	e2e_open(&e, &(struct variant){.slots = 32, .credits = 32});
+	e2e_open(&e, &(struct variant){.slots = 32, .credits = 32, .mode = mode});
 	cr_assert_eq(mr_lease_take(e.pool, MR_KIND_WRITE, 65536, &put, NULL), 0);
 	for (unsigned round = 1; round <= 20; round++) {
 		for (unsigned i = 0; i < 10; i++) {
@@ -296,6 +375,17 @@ Test(rpcrdma_iwarp, cut_connections_are_made_again_and_lose_nothing)
 	cr_assert_eq(o.wrong, 0);
 	mr_lease_give(put);
 	e2e_close(&e);
+}
+
+Test(rpcrdma_iwarp, cut_connections_are_made_again_and_lose_nothing)
+{
+	cuts(MR_MODE_POOL);
+}
+
+Test(rpcrdma_iwarp, cut_connections_lose_nothing_in_window_and_per_io_mode)
+{
+	cuts(MR_MODE_WINDOW);
+	cuts(MR_MODE_PER_IO);
 }
 
 Test(rpcrdma_iwarp, a_server_that_comes_back_is_found_again)
