@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define UTIL_CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 #define UTIL_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -201,6 +202,17 @@ int util_u64_parse(const char *text, uint64_t max, uint64_t *valuep);
  * Always terminates; returns the length the whole would have had.
  */
 size_t util_text_escape(const char *name, size_t name_len, char *out, size_t out_len);
+
+/* ---- sockets that do not leave the host -------------------------------------------------- */
+
+bool util_addr_is_loopback(const struct sockaddr_storage *addr);
+/* The same address, whatever the ports. */
+bool util_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
+/* For a TCP socket that will connect to this host, and for every listener, before it does: no
+ * pacing.  Best effort. */
+void util_sock_unpaced(int fd);
+/* For what a listener accepted: if it comes from the network, the system's congestion control. */
+void util_sock_accepted(int fd);
 
 /* ---- random ----------------------------------------------------------------------------- */
 

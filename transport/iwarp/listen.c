@@ -141,6 +141,7 @@ static int bind_and_listen(int fd, const struct sockaddr *addr, socklen_t len)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (addr->sa_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
+	util_sock_unpaced(fd);
 	if (bind(fd, addr, len) != 0 || listen(fd, BACKLOG) != 0)
 		return -errno;
 	return 0;
@@ -233,6 +234,7 @@ static void admit(struct listener *l, int fd, const struct sockaddr_storage *pee
 		return;
 	}
 	iwarp_socket_tune(fd);
+	util_sock_accepted(fd);
 	req->fd = fd;
 	req->fabric = l->fabric;
 	req->base.peer = *peer;

@@ -45,38 +45,12 @@ const char *iwarp_addr_text(const struct sockaddr_storage *addr, char *buf, size
 	return buf;
 }
 
-static bool is_loopback(const struct sockaddr_storage *addr)
-{
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
-	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
-
-	if (addr->ss_family == AF_INET)
-		return ntohl(in->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-	if (addr->ss_family != AF_INET6)
-		return false;
-	return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr) ||
-	       (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) &&
-		in6->sin6_addr.s6_addr[12] == IN_LOOPBACKNET);
-}
-
-/* A connection to an address of this very host never leaves it either. */
-static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET)
-		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-	return IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)a)->sin6_addr,
-				  &((const struct sockaddr_in6 *)b)->sin6_addr);
-}
-
 bool iwarp_wants_crc(const struct iwarp_fabric *fabric, const struct sockaddr_storage *local,
 		     const struct sockaddr_storage *peer)
 {
 	if (fabric->opts.crc != FABRIC_CRC_AUTO)
 		return fabric->opts.crc == FABRIC_CRC_ON;
-	return !is_loopback(peer) && !same_host(local, peer);
+	return !util_addr_is_loopback(peer) && !util_addr_same_host(local, peer);
 }
 
 /* No Nagle: we write whole batches.  Keep-alive and user timeout find peers that are gone. */
@@ -208,6 +182,8 @@ static int open_socket(struct iwarp_conn *conn, struct util_err *err)
 		return util_err_set(err, -errno, "socket: %s", strerror(errno));
 	conn->sock.fd = fd;
 	iwarp_socket_tune(fd);
+	if (util_addr_is_loopback(&params->peer))
+		util_sock_unpaced(fd);
 	code = bind_local(fd, params, err);
 	if (code)
 		return code;

@@ -171,6 +171,7 @@ static void tcp_acceptable(void *arg)
 			}
 			return;
 		}
+		util_sock_accepted(h.fd);
 		hand_over(server, &h);
 	}
 }
@@ -328,6 +329,7 @@ static int tcp_socket_listen(const struct sockaddr_storage *addr, socklen_t len)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (addr->ss_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	util_sock_unpaced(fd);
 	if (bind(fd, (const struct sockaddr *)addr, len) || listen(fd, BACKLOG)) {
 		err = -errno;
 		close(fd);

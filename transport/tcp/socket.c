@@ -114,6 +114,8 @@ static int socket_create(const struct transport_client_params *params, int *fdp)
 	if (fd < 0)
 		return -errno;
 	set_options(fd, params);
+	if (util_addr_is_loopback(&params->addr))
+		util_sock_unpaced(fd);
 	*fdp = fd;
 	return 0;
 }
