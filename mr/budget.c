@@ -83,6 +83,25 @@ static int mr_budget_over(struct mr_pool *pool, size_t len, uint64_t limit, uint
 	return -ENOMEM;
 }
 
+static uint64_t mr_budget_pieces(const struct mr_pool *pool)
+{
+	return atomic_load_explicit(&pool->pieces, memory_order_relaxed);
+}
+
+/* used bytes of the pool are pinned: do len more fit? */
+static int mr_budget_room(struct mr_pool *pool, uint64_t used, size_t len, struct util_err *err)
+{
+	const struct mr_budget *budget = &pool->budget;
+	uint64_t charged;
+
+	if (len > budget->pinned_max || used > budget->pinned_max - len)
+		return mr_budget_over(pool, len, budget->pinned_max, used, err);
+	charged = mr_budget_process_bytes(pool);
+	if (len > budget->memlock || charged > budget->memlock - len)
+		return mr_budget_over(pool, len, budget->memlock, charged, err);
+	return 0;
+}
+
 int mr_budget_look(struct mr_pool *pool, enum mr_kind kind, size_t len, struct util_err *err)
 {
 	const struct mr_budget *budget = &pool->budget;
@@ -94,20 +113,23 @@ int mr_budget_look(struct mr_pool *pool, enum mr_kind kind, size_t len, struct u
 	}
 	if (!pool->provider->registers || pool->kind_free[kind] || pool->keyless)
 		return 0;
-	return mr_budget_look_piece(pool, len, err);
+	return mr_budget_room(pool, pool->pinned + mr_budget_pieces(pool), len, err);
 }
 
-int mr_budget_look_piece(struct mr_pool *pool, size_t len, struct util_err *err)
+/* NB: pool->pinned is read without the lock; at worst the kernel has to say no. */
+int mr_budget_reserve(struct mr_pool *pool, size_t len, struct util_err *err)
 {
-	const struct mr_budget *budget = &pool->budget;
-	uint64_t charged;
+	uint64_t before = atomic_fetch_add_explicit(&pool->pieces, len, memory_order_relaxed);
+	int ret = mr_budget_room(pool, (pool->keyless ? 0 : pool->pinned) + before, len, err);
 
-	if (len > budget->pinned_max || pool->pinned > budget->pinned_max - len)
-		return mr_budget_over(pool, len, budget->pinned_max, pool->pinned, err);
-	charged = mr_budget_process_bytes(pool);
-	if (len > budget->memlock || charged > budget->memlock - len)
-		return mr_budget_over(pool, len, budget->memlock, charged, err);
-	return 0;
+	if (ret)
+		mr_budget_return(pool, len);
+	return ret;
+}
+
+void mr_budget_return(struct mr_pool *pool, size_t len)
+{
+	atomic_fetch_sub_explicit(&pool->pieces, len, memory_order_relaxed);
 }
 
 void mr_budget_refused(struct mr_pool *pool, size_t len, struct util_err *err)

@@ -20,7 +20,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "mr/internal.h"
+#include "mr/cache.h"
 
 #define ROTATION 64u
 #define CHUNK 64u
@@ -32,6 +32,7 @@ enum grant_state {
 	GRANT_BOUND,	  /* a window, bound or about to be */
 	GRANT_CLOSING,	  /* its invalidation is posted */
 	GRANT_REGISTERED, /* a registration of its own */
+	GRANT_CACHED,	  /* one of the cache's */
 };
 
 struct chunk {
@@ -206,7 +207,7 @@ static unsigned peer_access(enum mr_kind kind)
 	return kind == MR_KIND_READ ? MR_ACCESS_REMOTE_WRITE : MR_ACCESS_REMOTE_READ;
 }
 
-static int open_bound(struct mr_binder *binder, const struct mr_slab *slab, struct mr_grant *grant,
+static int open_bound(struct mr_binder *binder, const struct mr_cell *cell, struct mr_grant *grant,
 		      enum mr_kind kind, struct util_err *err)
 {
 	struct mr_provider *provider = binder->pool->provider;
@@ -220,7 +221,7 @@ static int open_bound(struct mr_binder *binder, const struct mr_slab *slab, stru
 		.kind = MR_OP_BIND,
 		.window = &grant->window,
 		.rkey = grant->rkey,
-		.reg = &slab->reg,
+		.reg = mr_cell_registration(cell),
 		.iova = grant->iova,
 		.len = grant->len,
 		.access = peer_access(kind),
@@ -230,12 +231,19 @@ static int open_bound(struct mr_binder *binder, const struct mr_slab *slab, stru
 	return 1;
 }
 
-static int open_registered(struct mr_binder *binder, const struct mr_slab *slab,
+/* Slabs of the modes that register pieces are made of small pages, unless the user said otherwise.
+ */
+static bool small_pages(const struct mr_cell *cell)
+{
+	return cell->span->slab->memory.backing == MR_BACKING_4K;
+}
+
+static int open_registered(struct mr_binder *binder, const struct mr_cell *cell,
 			   struct mr_grant *grant, void *addr, enum mr_kind kind,
 			   struct util_err *err)
 {
 	int ret = mr_piece_open(binder->pool, addr, grant->len, mr_kind_access(kind),
-				slab->memory.backing == MR_BACKING_4K, &grant->reg, err);
+				small_pages(cell), &grant->reg, err);
 
 	if (ret)
 		return ret;
@@ -245,21 +253,37 @@ static int open_registered(struct mr_binder *binder, const struct mr_slab *slab,
 	return 0;
 }
 
+static int open_cached(struct mr_binder *binder, const struct mr_cell *cell, struct mr_grant *grant,
+		       void *addr, enum mr_kind kind, struct util_err *err)
+{
+	struct mr_entry *entry;
+	int ret = mr_cache_get(binder->pool->cache, addr, grant->len, mr_kind_access(kind), true,
+			       small_pages(cell), &entry, err);
+
+	if (ret)
+		return ret;
+	grant->entry = entry;
+	grant->rkey = entry->reg.rkey;
+	grant->iova = entry->reg.iova + ((uintptr_t)addr - (uintptr_t)entry->reg.addr);
+	grant->state = GRANT_CACHED;
+	return 0;
+}
+
 static int grant_fill(struct mr_binder *binder, const struct mr_lease *lease,
 		      struct mr_grant *grant, void *addr, enum mr_kind kind, struct util_err *err)
 {
 	const struct mr_cell *cell = UTIL_CONTAINER_OF(lease, const struct mr_cell, lease);
+	bool keyless = binder->pool->keyless && cell->class != MR_CLASS_FOREIGN;
 
-	switch (binder->pool->mode) {
-	case MR_MODE_WINDOW:
-		return open_bound(binder, cell->span->slab, grant, kind, err);
-	case MR_MODE_PER_IO:
-		return open_registered(binder, cell->span->slab, grant, addr, kind, err);
-	default:
-		grant->rkey = lease->rkey;
-		grant->state = GRANT_DIRECT;
-		return 0;
-	}
+	if (binder->windows)
+		return open_bound(binder, cell, grant, kind, err);
+	if (keyless && binder->pool->mode == MR_MODE_PER_IO)
+		return open_registered(binder, cell, grant, addr, kind, err);
+	if (keyless)
+		return open_cached(binder, cell, grant, addr, kind, err);
+	grant->rkey = lease->rkey;
+	grant->state = GRANT_DIRECT;
+	return 0;
 }
 
 int mr_grant_open(struct mr_binder *binder, const struct mr_lease *lease, void *addr, size_t len,
@@ -332,5 +356,7 @@ void mr_grant_end(struct mr_binder *binder, struct mr_grant *grant)
 		mr_window_count_ended(ledger, MR_WINDOW_DROPPED);
 	else if (grant->state == GRANT_REGISTERED)
 		mr_piece_close(binder->pool, &grant->reg);
+	else if (grant->state == GRANT_CACHED)
+		mr_cache_put(binder->pool->cache, grant->entry);
 	grant_over(binder, grant);
 }

@@ -103,7 +103,8 @@ void mr_numa_bind(void *addr, size_t len, int node);
 #define MR_CLASS_MIN 256
 #define MR_CLASS_MAX (1u << 20)
 #define MR_CLASSES 49
-#define MR_CLASS_LARGE MR_CLASSES /* a slab of its own */
+#define MR_CLASS_LARGE MR_CLASSES	  /* a slab of its own */
+#define MR_CLASS_FOREIGN (MR_CLASSES + 1) /* memory that is not ours */
 
 unsigned mr_class_of(size_t len);
 size_t mr_class_size(unsigned class);
@@ -142,6 +143,7 @@ struct mr_cell {
 	uint8_t class;
 	_Atomic uint8_t state; /* enum mr_cell_state */
 	struct mr_span *span;
+	struct mr_entry *entry; /* foreign: the registration, NULL none */
 };
 
 #define MR_CHUNK_CELLS 256
@@ -196,6 +198,8 @@ struct mr_pool {
 	int node;
 	bool poison;
 	_Atomic uint64_t poison_hits;
+	_Atomic uint64_t pieces; /* bytes charged for registrations of less than a slab */
+	struct mr_cache *cache;
 
 	struct mr_stack depot[MR_KIND_COUNT][MR_CLASSES];
 	_Atomic(struct mr_slot *) slots[MR_SLOTS];
@@ -273,6 +277,8 @@ int mr_span_carve(struct mr_pool *pool, struct mr_slab *slab, unsigned class,
 /* Give spans no cell of which is out back to their slabs; the other idle cells go to the depot. */
 void mr_span_sweep(struct mr_pool *pool, enum mr_kind kind);
 void mr_span_destroy(struct mr_pool *pool, struct mr_span *span);
+/* A cell without memory; NULL: no memory for one. */
+struct mr_cell *mr_cell_spare(struct mr_pool *pool);
 
 /* grow.c: the slow path of take.  Also counts the take when it had to register. */
 int mr_grow(struct mr_pool *pool, enum mr_kind kind, size_t len, struct mr_cell **cellp,
@@ -283,9 +289,17 @@ int mr_piece_open(struct mr_pool *pool, void *addr, size_t len, unsigned access,
 		  struct mr_registration *reg, struct util_err *err);
 void mr_piece_close(struct mr_pool *pool, struct mr_registration *reg);
 
+/* foreign.c */
+void mr_foreign_give(struct mr_pool *pool, struct mr_cell *cell);
+/* The cell was never lent. */
+void mr_foreign_cell_give(struct mr_pool *pool, struct mr_cell *cell);
+/* What lies below the lease. */
+const struct mr_registration *mr_cell_registration(const struct mr_cell *cell);
+
 /* budget.c */
-/* The same for a piece of memory that is there already. */
-int mr_budget_look_piece(struct mr_pool *pool, size_t len, struct util_err *err);
+/* Book len for a piece of memory that is there already, if it fits.  Any thread, no lock. */
+int mr_budget_reserve(struct mr_pool *pool, size_t len, struct util_err *err);
+void mr_budget_return(struct mr_pool *pool, size_t len);
 void mr_budget_init(struct mr_budget *budget, const struct mr_pool_params *params,
 		    const struct mr_provider *provider, const struct iommu_facts *facts);
 /* May len more bytes be asked for?  0 or -ENOMEM with err naming the limit. */

@@ -88,6 +88,10 @@ void mr_lease_give(struct mr_lease *lease)
 	slot = mr_slot_get(pool);
 	assert(atomic_load_explicit(&cell->state, memory_order_relaxed) != MR_CELL_IDLE);
 	mr_quarantine_end(cell);
+	if (cell->class == MR_CLASS_FOREIGN) {
+		mr_foreign_give(pool, cell);
+		return;
+	}
 	if (pool->poison)
 		mr_poison_fill(cell);
 	mr_count_given(pool, slot);

@@ -116,14 +116,14 @@ void mr_provider_plain_init(struct mr_provider *p);
 #define MR_LEDGER_FIELDS(X)                                                                        \
 	X(registrations)                                                                           \
 	X(deregistrations)                                                                         \
-	X(pages_charged) X(pages_released) X(iova_maps) X(iova_unmaps) X(iova_reuses)              \
-		X(windows_bound) X(invalidations_local) X(invalidations_remote)                    \
-			X(invalidation_batches) X(limit_refusals) X(leases_taken) X(leases_given)  \
-				X(leases_quarantined) X(slabs_created) X(slabs_destroyed)          \
-					X(bytes_registered_now) X(pages_charged_now)               \
-						X(locked_pages_now) X(leases_now)                  \
-							X(quarantined_now)                         \
-								MR_LEDGER_WINDOW_FIELDS(X)
+	X(pages_charged)                                                                           \
+	X(pages_released)                                                                          \
+	X(iova_maps) X(iova_unmaps) X(iova_reuses) X(windows_bound) X(invalidations_local)         \
+		X(invalidations_remote) X(invalidation_batches) X(limit_refusals) X(leases_taken)  \
+			X(leases_given) X(leases_quarantined) X(slabs_created) X(slabs_destroyed)  \
+				X(bytes_registered_now) X(pages_charged_now) X(locked_pages_now)   \
+					X(leases_now) X(quarantined_now)                           \
+						MR_LEDGER_WINDOW_FIELDS(X)
 
 /* windows_bound = invalidations_local + invalidations_remote + windows_dropped (their connection
  * ended first, or they were never posted) + windows_now.  The histogram counts batches of up to so
@@ -133,7 +133,8 @@ void mr_provider_plain_init(struct mr_provider *p);
 	X(windows_now)                                                                             \
 	X(invalidation_batches_1) X(invalidation_batches_2) X(invalidation_batches_4)              \
 		X(invalidation_batches_8) X(invalidation_batches_16) X(invalidation_batches_32)    \
-			X(invalidation_batches_more)
+			X(invalidation_batches_more) X(cache_evictions) X(cache_unmaps_seen)       \
+				X(cache_stale) X(bounces)
 
 struct mr_ledger {
 #define MR_LEDGER_DECLARE(name) _Atomic uint64_t name;
@@ -173,6 +174,9 @@ enum mr_kind {
 
 enum mr_hugepages { MR_HUGE_AUTO, MR_HUGE_2M, MR_HUGE_1G, MR_HUGE_OFF };
 
+/* Should unmapped memory be noticed?  auto: where privilege allows it. */
+enum mr_monitor_wish { MR_MONITOR_AUTO, MR_MONITOR_ON, MR_MONITOR_OFF };
+
 struct mr_pool_params {
 	enum mr_mode mode;
 	uint64_t max_pinned; /* bytes, 0: three quarters of the memlock limit, or half of memory */
@@ -181,8 +185,10 @@ struct mr_pool_params {
 	int numa_node;			 /* -1: the provider's device */
 	struct mr_ledger *ledger_parent; /* may be NULL */
 	const struct util_log *log;
-	bool poison; /* fill given leases, check them when taken (tests, verify);
-		      * what was touched in between is logged as an error and counted */
+	enum mr_monitor_wish monitor; /* of cache mode */
+	bool verify;		      /* compare page frames on every hit of the cache */
+	bool poison;		      /* fill given leases, check them when taken (tests, verify);
+				       * what was touched in between is logged as an error and counted */
 };
 
 struct mr_pool;
@@ -220,6 +226,19 @@ void mr_pool_destroy(struct mr_pool *pool);
  */
 int mr_lease_take(struct mr_pool *pool, enum mr_kind kind, size_t len, struct mr_lease **leasep,
 		  struct util_err *err);
+/*
+ * A lease of memory that stays the caller's: [addr, addr+len), registered for this lease, or in
+ * cache mode kept for the next.  kind: READ, WRITE or BOTH.  The memory must stay mapped until the
+ * lease is given, in cache mode until it is evicted, unless the monitor runs.
+ * -EFAULT: it cannot be pinned (go through a lease of the pool and say mr_lease_bounced()); -ENOMEM
+ * as above; -EINVAL.
+ */
+int mr_lease_take_memory(struct mr_pool *pool, enum mr_kind kind, void *addr, size_t len,
+			 struct mr_lease **leasep, struct util_err *err);
+/* Memory was copied through the pool because it could not be registered: count it. */
+void mr_lease_bounced(struct mr_pool *pool);
+/* In cache mode: the memory is about to be unmapped, registrations of it end. */
+void mr_pool_forget_memory(struct mr_pool *pool, const void *addr, size_t len);
 /* Any thread.  NULL is fine. */
 void mr_lease_give(struct mr_lease *lease);
 /*
@@ -257,6 +276,8 @@ struct mr_op {
 };
 
 /* From mr_grant_open() until it is over; owned by whoever opened it. */
+struct mr_entry;
+
 struct mr_grant {
 	struct mr_grant *next; /* the owner's */
 	uint32_t rkey;	       /* what the peer is told */
@@ -268,7 +289,7 @@ struct mr_grant {
 	unsigned generation;
 	struct mr_window window;
 	struct mr_registration reg; /* per-io */
-	void *entry;		    /* cache */
+	struct mr_entry *entry;	    /* cache */
 };
 
 /* The grants of one connection after another; one thread at a time. */

@@ -40,19 +40,14 @@ int mr_piece_open(struct mr_pool *pool, void *addr, size_t len, unsigned access,
 	uint64_t span = mr_piece_span(addr, len);
 	int ret;
 
-	pthread_mutex_lock(&pool->lock);
-	ret = mr_budget_look_piece(pool, span, err);
-	if (!ret)
-		pool->pinned += span;
-	pthread_mutex_unlock(&pool->lock);
+	ret = mr_budget_reserve(pool, span, err);
 	if (ret)
 		return ret;
 	ret = mr_region_open(&region, reg, err);
-	pthread_mutex_lock(&pool->lock);
-	pool->pinned -= span;
+	mr_budget_return(pool, span);
 	if (!ret)
-		pool->pinned += mr_piece_charged(reg);
-	pthread_mutex_unlock(&pool->lock);
+		atomic_fetch_add_explicit(&pool->pieces, mr_piece_charged(reg),
+					  memory_order_relaxed);
 	return ret;
 }
 
@@ -61,7 +56,5 @@ void mr_piece_close(struct mr_pool *pool, struct mr_registration *reg)
 	uint64_t charged = mr_piece_charged(reg);
 
 	mr_region_close(pool->provider, &pool->ledger, reg);
-	pthread_mutex_lock(&pool->lock);
-	pool->pinned -= charged;
-	pthread_mutex_unlock(&pool->lock);
+	mr_budget_return(pool, charged);
 }

@@ -4,14 +4,15 @@
  *
  * A pool belongs to one protection domain and one server.  It starts empty, grows by slabs when a
  * lease is wanted (grow.c), shrinks when told to trim or when a limit makes it, and releases
- * everything at its end.
+ * everything at its end.  Registrations that are not slabs, of pieces of a keyless slab or of the
+ * application's memory, are its cache's.
  */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "mr/internal.h"
+#include "mr/cache.h"
 
 static const struct mr_pool *mr_pool_of_source(const struct mr_ledger_source *source)
 {
@@ -146,6 +147,12 @@ int mr_pool_create(struct mr_pool **poolp, struct mr_provider *provider,
 	pool->max_lease = mr_pool_longest(pool);
 	mr_ledger_init(&pool->ledger, params->ledger_parent);
 	pool->source.fold = mr_pool_fold;
+	ret = mr_cache_create(&pool->cache, pool, params, err);
+	if (ret) {
+		pthread_mutex_destroy(&pool->lock);
+		free(pool);
+		return ret;
+	}
 	mr_ledger_attach(&pool->ledger, &pool->source);
 	*poolp = pool;
 	return 0;
@@ -191,6 +198,7 @@ void mr_pool_destroy(struct mr_pool *pool)
 		return;
 	mr_pool_trim_locked(pool);
 	assert(util_list_empty(&pool->slabs)); /* every lease was given back */
+	mr_cache_destroy(pool->cache);
 	mr_ledger_detach(&pool->ledger, &pool->source);
 	for (unsigned i = 0; i < MR_SLOTS; i++)
 		free(pool->slots[i]);
@@ -198,6 +206,11 @@ void mr_pool_destroy(struct mr_pool *pool)
 		free(pool->chunks[i]);
 	pthread_mutex_destroy(&pool->lock);
 	free(pool);
+}
+
+void mr_pool_forget_memory(struct mr_pool *pool, const void *addr, size_t len)
+{
+	mr_cache_forget(pool->cache, addr, len);
 }
 
 size_t mr_pool_max_lease(const struct mr_pool *pool)

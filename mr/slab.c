@@ -109,7 +109,9 @@ void mr_slab_destroy(struct mr_pool *pool, struct mr_slab *slab)
 	pool->bytes -= slab->memory.len;
 	pool->kind_bytes[slab->kind] -= slab->memory.len;
 	pool->pinned -= (slab->reg.pages_charged + slab->reg.locked_pages) * MR_PAGE;
-	if (!pool->keyless)
+	if (pool->keyless)
+		mr_pool_forget_memory(pool, slab->memory.addr, slab->memory.len);
+	else
 		mr_region_close(pool->provider, &pool->ledger, &slab->reg);
 	mr_memory_unmap(&slab->memory);
 	MR_LEDGER_ADD(&pool->ledger, slabs_destroyed, 1);

@@ -43,6 +43,11 @@ static int mr_cells_reserve(struct mr_pool *pool, unsigned count)
 	return err;
 }
 
+struct mr_cell *mr_cell_spare(struct mr_pool *pool)
+{
+	return mr_cells_reserve(pool, 1) ? NULL : mr_chain_take(pool, &pool->spare);
+}
+
 static void mr_cell_place(struct mr_cell *cell, struct mr_span *span, size_t at, size_t size)
 {
 	struct mr_slab *slab = span->slab;

@@ -20,8 +20,9 @@ static int fake_register(struct mr_provider *p, void *addr, size_t len, size_t p
 	struct fake_provider *fake = UTIL_CONTAINER_OF(p, struct fake_provider, p);
 	unsigned call = ++fake->calls;
 
-	cr_assert_eq((uintptr_t)addr % page_size, 0, "memory is aligned to its pages");
-	cr_assert_eq(len % page_size, 0, "memory is whole pages");
+	cr_assert(fake->unaligned || (uintptr_t)addr % page_size == 0,
+		  "memory is aligned to its pages");
+	cr_assert(fake->unaligned || len % page_size == 0, "memory is whole pages");
 	if (call == fake->fail_at)
 		return util_err_set(err, -ENOSPC, "the fake's table is full");
 	if (fake->refuse_above && fake->bytes + len > fake->refuse_above)
@@ -40,7 +41,7 @@ static int fake_register(struct mr_provider *p, void *addr, size_t len, size_t p
 				? fake->next_key + 1
 				: 0,
 		.access = access,
-		.pages_charged = len / 4096,
+		.pages_charged = ((uintptr_t)addr + len - 1) / 4096 - (uintptr_t)addr / 4096 + 1,
 		.iova_maps = 1,
 	};
 	return 0;
@@ -58,19 +59,33 @@ static void fake_deregister(struct mr_provider *p, struct mr_registration *reg)
 
 static int fake_window_alloc(struct mr_provider *p, struct mr_window *w)
 {
-	return -EOPNOTSUPP;
+	struct fake_provider *fake = UTIL_CONTAINER_OF(p, struct fake_provider, p);
+
+	if (!p->max_windows)
+		return -EOPNOTSUPP;
+	if (++fake->window_calls == fake->window_fail_at || fake->windows == p->max_windows)
+		return -ENOMEM;
+	fake->windows++;
+	fake->next_key += 256;
+	w->rkey = fake->next_key;
+	w->priv = fake;
+	return 0;
 }
 
 static void fake_window_free(struct mr_provider *p, struct mr_window *w)
 {
+	struct fake_provider *fake = UTIL_CONTAINER_OF(p, struct fake_provider, p);
+
+	fake->windows--;
+	w->priv = NULL;
 }
 
+/* As verbs does it: eight bits of the key count. */
 static int fake_window_next_key(struct mr_provider *p, struct mr_window *w, uint32_t *rkeyp)
 {
 	(void)p;
-	(void)w;
-	(void)rkeyp;
-	return -EOPNOTSUPP;
+	*rkeyp = (w->rkey & ~0xffu) | ((w->rkey + 1) & 0xff);
+	return 0;
 }
 
 static const struct mr_provider_ops fake_ops = {

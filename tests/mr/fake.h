@@ -18,6 +18,9 @@ struct fake_provider {
 	uint64_t refuse_above;			   /* ENOMEM when bytes would exceed it */
 	unsigned last_access;
 	uint32_t next_key;
+	bool unaligned;		  /* pieces of pages may be registered */
+	_Atomic unsigned windows; /* live; max_windows of p is 0 unless the test says otherwise */
+	unsigned window_fail_at, window_calls;
 };
 
 void fake_provider_init(struct fake_provider *fake);
