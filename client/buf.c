@@ -7,6 +7,8 @@
  * and so is using one with several mounts in several threads: hold and refs are atomic, the list of
  * a mount's buffers has a lock in the context.
  *
+ * Memory of the application that it registered is a buffer like any other, but for who owns it.
+ *
  * Staging buffers are the same thing for ordinary memory.  They live on the mount's free list and
  * never leave its thread.
  */
@@ -35,35 +37,14 @@ static void buf_init(struct nfsrdma_buf *buf, struct nfsrdma *mount, struct mr_l
 	atomic_store_explicit(&buf->refs, 1, memory_order_relaxed);
 }
 
-int nfsrdma_buf_get(struct nfsrdma *mount, struct nfsrdma_buf **bufp, size_t len, int flags)
+/* The user's handle on a lease. */
+static int buf_new(struct nfsrdma *mount, struct nfsrdma_buf **bufp, struct mr_lease *lease,
+		   size_t len, int flags)
 {
-	struct mr_pool *pool = transport_client_pool(mount->conn[0]);
-	struct nfsrdma_buf *buf;
-	struct mr_lease *lease;
-	int err;
+	struct nfsrdma_buf *buf = calloc(1, sizeof(*buf));
 
-	util_err_clear(&mount->err);
-	mount->nfs_status = 0;
-	if (mount->closing)
-		return client_fail(-ESHUTDOWN, "get a buffer", NULL, NULL, 0);
-	if (!len || !flags || flags & ~(NFSRDMA_BUF_READ | NFSRDMA_BUF_WRITE)) {
-		client_error(mount, -EINVAL, "length 0 or unknown flags");
-		return client_fail_mount(mount, -EINVAL, "get a buffer", NULL);
-	}
-	if (len > mr_pool_max_lease(pool)) {
-		client_error(mount, -EINVAL, "%zu bytes is more than the largest, %zu", len,
-			     mr_pool_max_lease(pool));
-		util_err_hint(&mount->err, "use several buffers with nfsrdma_preadv()");
-		return client_fail_mount(mount, -EINVAL, "get a buffer", NULL);
-	}
-	buf = calloc(1, sizeof(*buf));
 	if (!buf)
-		return client_fail(-ENOMEM, "get a buffer", NULL, NULL, 0);
-	err = mr_lease_take(pool, lease_kind(flags), len, &lease, &mount->err);
-	if (err) {
-		free(buf);
-		return client_fail_mount(mount, err, "get a buffer", NULL);
-	}
+		return -ENOMEM;
 	buf_init(buf, mount, lease, len, flags);
 	pthread_mutex_init(&buf->lock, NULL);
 	util_list_init(&buf->ranges);
@@ -71,6 +52,84 @@ int nfsrdma_buf_get(struct nfsrdma *mount, struct nfsrdma_buf **bufp, size_t len
 	util_list_add(&mount->bufs, &buf->node);
 	pthread_mutex_unlock(&mount->ctx->bufs_lock);
 	*bufp = buf;
+	return 0;
+}
+
+static int buf_enter(struct nfsrdma *mount, size_t len, int flags, const char *doing)
+{
+	util_err_clear(&mount->err);
+	mount->nfs_status = 0;
+	if (mount->closing)
+		return client_fail(-ESHUTDOWN, doing, NULL, NULL, 0);
+	if (!len || !flags || flags & ~(NFSRDMA_BUF_READ | NFSRDMA_BUF_WRITE)) {
+		client_error(mount, -EINVAL, "length 0 or unknown flags");
+		return client_fail_mount(mount, -EINVAL, doing, NULL);
+	}
+	return 0;
+}
+
+int nfsrdma_buf_get(struct nfsrdma *mount, struct nfsrdma_buf **bufp, size_t len, int flags)
+{
+	struct mr_pool *pool = transport_client_pool(mount->conn[0]);
+	struct mr_lease *lease;
+	int err = buf_enter(mount, len, flags, "get a buffer");
+
+	if (err)
+		return err;
+	if (len > mr_pool_max_lease(pool)) {
+		client_error(mount, -EINVAL, "%zu bytes is more than the largest, %zu", len,
+			     mr_pool_max_lease(pool));
+		util_err_hint(&mount->err, "use several buffers with nfsrdma_preadv()");
+		return client_fail_mount(mount, -EINVAL, "get a buffer", NULL);
+	}
+	err = mr_lease_take(pool, lease_kind(flags), len, &lease, &mount->err);
+	if (err)
+		return client_fail_mount(mount, err, "get a buffer", NULL);
+	err = buf_new(mount, bufp, lease, len, flags);
+	if (err) {
+		mr_lease_give(lease);
+		return client_fail(err, "get a buffer", NULL, NULL, 0);
+	}
+	return 0;
+}
+
+int nfsrdma_mem_register(struct nfsrdma *mount, struct nfsrdma_buf **bufp, void *addr, size_t len,
+			 int flags)
+{
+	struct mr_lease *lease;
+	int err = buf_enter(mount, len, flags, "register memory");
+
+	if (err)
+		return err;
+	err = mr_lease_take_memory(transport_client_pool(mount->conn[0]), lease_kind(flags), addr,
+				   len, &lease, &mount->err);
+	if (err)
+		return client_fail_mount(mount, err, "register memory", NULL);
+	err = buf_new(mount, bufp, lease, len, flags);
+	if (err) {
+		mr_lease_give(lease);
+		return client_fail(err, "register memory", NULL, NULL, 0);
+	}
+	return 0;
+}
+
+int nfsrdma_mem_deregister(struct nfsrdma_buf *buf)
+{
+	struct mr_pool *pool;
+	void *addr;
+	size_t len;
+
+	if (!buf)
+		return 0;
+	/* An abandoned one was given back when its mount went down. */
+	if (atomic_load_explicit(&buf->hold, memory_order_acquire) & ~CLIENT_BUF_OWNED)
+		return client_fail(-EBUSY, "deregister memory", NULL, NULL, 0);
+	pool = buf->lease ? buf->lease->pool : NULL;
+	addr = buf->addr;
+	len = buf->len;
+	nfsrdma_buf_put(buf);
+	if (pool)
+		mr_pool_forget_memory(pool, addr, len);
 	return 0;
 }
 
@@ -237,6 +296,29 @@ void client_buf_resize(struct client_range *range, size_t buf_off, uint32_t len)
 }
 
 /* ---- staging ------------------------------------------------------------------------------ */
+
+int client_staging_borrow(struct nfsrdma *mount, void *mem, size_t len, int flags,
+			  struct nfsrdma_buf **bufp)
+{
+	struct mr_pool *pool = transport_client_pool(mount->conn[0]);
+	struct nfsrdma_buf *buf;
+	struct mr_lease *lease;
+	int err;
+
+	buf = client_pool_take(mount, &mount->free_staging, sizeof(*buf));
+	if (!buf)
+		return -ENOMEM;
+	err = mr_lease_take_memory(pool, lease_kind(flags), mem, len, &lease, NULL);
+	if (err) {
+		mr_lease_bounced(pool);
+		util_list_push(&mount->free_staging, &buf->node);
+		return err;
+	}
+	buf_init(buf, mount, lease, len, flags);
+	buf->staging = true;
+	*bufp = buf;
+	return 0;
+}
 
 int client_staging_get(struct nfsrdma *mount, size_t len, int flags, struct nfsrdma_buf **bufp)
 {

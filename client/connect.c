@@ -50,6 +50,8 @@ void client_params(const struct nfsrdma *mount, struct transport_client_params *
 	params->crc = (enum fabric_crc)o->crc;
 	/* pool.log stays NULL: the pool may outlive this mount */
 	params->pool.mode = (enum mr_mode)o->mr_mode;
+	params->pool.monitor = (enum mr_monitor_wish)o->mr_monitor;
+	params->pool.verify = params->pool.poison = o->mr_verify;
 	params->pool.max_pinned = o->max_pinned;
 	params->pool.hugepages = (enum mr_hugepages)o->hugepages;
 	params->pool.numa_node = o->numa_node;

@@ -385,6 +385,9 @@ void client_buf_unref(struct nfsrdma_buf *buf);
 void client_buf_disown(struct nfsrdma_buf *buf);
 /* A library-owned buffer of len bytes for ordinary memory, until client_buf_disown().  -ENOMEM. */
 int client_staging_get(struct nfsrdma *mount, size_t len, int flags, struct nfsrdma_buf **bufp);
+/* The same, of the caller's memory: -EFAULT, -ENOMEM: it cannot be had, which is counted. */
+int client_staging_borrow(struct nfsrdma *mount, void *mem, size_t len, int flags,
+			  struct nfsrdma_buf **bufp);
 /*
  * At umount: take the mount's buffers from the user, so that their memory goes back as soon as no
  * I/O needs it.  He may still put them, in callbacks; client_bufs_free() ends that.

@@ -12,7 +12,9 @@
  * starts at the trouble and gets the error itself.
  *
  * Memory.  A chunk of a registered buffer goes straight from or to it.  Ordinary memory goes
- * through a staging buffer per chunk, except to tcp reads, which need no registration.  When no
+ * through a staging buffer per chunk, except to tcp reads, which need no registration, and in the
+ * modes that register memory of others (mr=cache, mr=per-io): there a chunk borrows the memory,
+ * unless it cannot be pinned or has to be remembered for a COMMIT.  When no
  * staging is to be had the request starves: it is put on mount->starved, and goes on when a chunk
  * or a COMMIT has given some back. It fails only when there is nothing to wait for.
  *
@@ -139,6 +141,27 @@ static bool needs_staging(const struct client_io *io)
 	return io->kind == CLIENT_IO_WRITE && io->stable == WIRE_UNSTABLE;
 }
 
+static bool may_borrow(const struct client_io *io)
+{
+	struct nfsrdma *mount = io->file->mount;
+	enum mr_mode mode = mr_pool_mode(transport_client_pool(mount->conn[0]));
+
+	if (mount->proto == CLIENT_PROTO_TCP || (mode != MR_MODE_CACHE && mode != MR_MODE_PER_IO))
+		return false;
+	return io->kind == CLIENT_IO_READ || io->stable != WIRE_UNSTABLE;
+}
+
+/* The caller's own memory as the chunk's buffer.  false: through staging, then. */
+static bool chunk_borrow(struct client_io *io, struct client_chunk *chunk)
+{
+	bool write = io->kind == CLIENT_IO_WRITE;
+
+	return may_borrow(io) &&
+	       client_staging_borrow(io->file->mount, io->mem + chunk->pos, chunk->len,
+				     write ? NFSRDMA_BUF_WRITE : NFSRDMA_BUF_READ,
+				     &chunk->staging) == 0;
+}
+
 /*
  * Staging for the chunk.  -EAGAIN: some will come back; -ENOMEM: none will, words in mount->err.
  */
@@ -148,6 +171,10 @@ static int chunk_stage(struct client_io *io, struct client_chunk *chunk)
 	bool write = io->kind == CLIENT_IO_WRITE;
 	int err;
 
+	if (chunk_borrow(io, chunk)) {
+		mount->staging_out++;
+		return 0;
+	}
 	if (write && mount->dirty >= mount->dirty_max) {
 		client_commit_all(mount);
 		return -EAGAIN;

@@ -148,6 +148,19 @@ void nfsrdma_buf_put(struct nfsrdma_buf *buf); /* NULL is fine */
 void *nfsrdma_buf_addr(const struct nfsrdma_buf *buf);
 size_t nfsrdma_buf_len(const struct nfsrdma_buf *buf);
 
+/*
+ * Memory of the application as a buffer: pinned and registered in place, no copy.  It stays the
+ * application's, and must stay mapped until nfsrdma_mem_deregister() has returned 0.  In window mode
+ * the server gets no standing key to it; in the other modes it may reach it, as flags say, as long
+ * as it is registered.
+ * -EFAULT: it cannot be pinned (not mapped, not writable, a shared mapping of a file); -ENOMEM.
+ */
+int nfsrdma_mem_register(struct nfsrdma *mount, struct nfsrdma_buf **bufp, void *addr, size_t len,
+			 int flags);
+/* 0: nobody reaches the memory any more, and the buffer is gone.  -EBUSY: I/O on it is in flight;
+ * nothing has changed.  NULL is fine.  (nfsrdma_buf_put() lets it end by itself, at any time.) */
+int nfsrdma_mem_deregister(struct nfsrdma_buf *buf);
+
 /* ---- files ------------------------------------------------------------------------------ */
 
 /* flags: O_RDONLY|O_WRONLY|O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_NOFOLLOW, O_DIRECTORY,
@@ -171,7 +184,9 @@ ssize_t nfsrdma_pread(struct nfsrdma_file *file, struct nfsrdma_buf *buf, size_t
 		      size_t len, uint64_t off);
 ssize_t nfsrdma_pwrite(struct nfsrdma_file *file, struct nfsrdma_buf *buf, size_t buf_off,
 		       size_t len, uint64_t off);
-/* The same from and to ordinary memory, by way of pool buffers (one copy). */
+/* The same from and to ordinary memory, by way of pool buffers (one copy).  With mr=cache and
+ * mr=per-io, reads, and writes with write=filesync, register the memory instead where it can be
+ * pinned. */
 ssize_t nfsrdma_pread_copy(struct nfsrdma_file *file, void *mem, size_t len, uint64_t off);
 ssize_t nfsrdma_pwrite_copy(struct nfsrdma_file *file, const void *mem, size_t len, uint64_t off);
 

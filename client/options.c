@@ -109,6 +109,13 @@ static const struct choice mr_words[] = {
 	{"odp", MR_MODE_ODP, NULL},	{NULL, 0, NULL},
 };
 
+static const struct choice monitor_words[] = {
+	{"auto", MR_MONITOR_AUTO, NULL},
+	{"on", MR_MONITOR_ON, NULL},
+	{"off", MR_MONITOR_OFF, NULL},
+	{NULL, 0, NULL},
+};
+
 static const struct choice huge_words[] = {
 	{"auto", MR_HUGE_AUTO, NULL}, {"2m", MR_HUGE_2M, NULL}, {"1g", MR_HUGE_1G, NULL},
 	{"off", MR_HUGE_OFF, NULL},   {NULL, 0, NULL},
@@ -221,6 +228,8 @@ static const struct option options[] = {
 	{"nofsc", ACCEPT},
 	/* memory */
 	{"mr", WORD, FIELD(mr_mode), .choices = mr_words},
+	{"mr-monitor", WORD, FIELD(mr_monitor), .choices = monitor_words},
+	{"mr-verify", FLAG, FIELD(mr_verify), .number = true},
 	{"max-pinned", SIZE, FIELD(max_pinned), .min = 4096, .max = UINT64_MAX},
 	{"hugepages", WORD, FIELD(hugepages), .choices = huge_words},
 	{"numa", NODE, FIELD(numa_node), .max = 1023},

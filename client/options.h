@@ -37,7 +37,9 @@ struct client_options {
 	bool set_uid, set_gid;
 	uint32_t uid, gid;
 	uint32_t fabric; /* enum transport_fabric */
-	uint32_t mr_mode; /* enum mr_mode */
+	uint32_t mr_mode;    /* enum mr_mode */
+	uint32_t mr_monitor; /* enum mr_monitor_wish */
+	bool mr_verify;
 	uint64_t max_pinned;
 	uint32_t hugepages; /* enum mr_hugepages */
 	int32_t numa_node;  /* -1: the device's */

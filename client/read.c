@@ -80,7 +80,7 @@ static void read_done(struct client_op *op)
 		client_chunk_end(chunk, &mount->err, mount->nfs_status);
 		return;
 	}
-	if (chunk->staging && chunk->count)
+	if (chunk->staging && chunk->count && chunk->staging->lease->addr != io->mem + chunk->pos)
 		memcpy(io->mem + chunk->pos + chunk->got,
 		       (char *)chunk->staging->lease->addr + chunk->got, chunk->count);
 	chunk->got += chunk->count;

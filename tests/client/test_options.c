@@ -165,6 +165,8 @@ Test(client_options, memory)
 	cr_assert_eq(parsed("mr=per-io").mr_mode, MR_MODE_PER_IO);
 	cr_assert_eq(parsed("mr=odp").mr_mode, MR_MODE_ODP);
 	refused("mr=pools", "pool");
+	cr_assert_eq(parsed("mr=cache,mr-monitor=on").mr_monitor, MR_MONITOR_ON);
+	cr_assert(parsed("mr-verify").mr_verify);
 	refused("iommu=strict", "not implemented");
 	refused("iommu=lazy", "not implemented");
 	refused("iommu=passthrough", "not implemented");

@@ -114,7 +114,7 @@ static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_st
 
 static bool same_pool(const struct mr_pool_params *a, const struct mr_pool_params *b)
 {
-	return a->mode == b->mode && a->max_pinned == b->max_pinned && a->slab_size == b->slab_size &&
+	return a->mode == b->mode && a->monitor == b->monitor && a->verify == b->verify && a->max_pinned == b->max_pinned && a->slab_size == b->slab_size &&
 	       a->hugepages == b->hugepages && a->numa_node == b->numa_node &&
 	       a->poison == b->poison;
 }
