@@ -20,3 +20,10 @@ CRITERION_TESTS += %D%/test_rpcrdma_iwarp
 %C%_test_rpcrdma_iwarp_CFLAGS = $(TEST_CFLAGS)
 %C%_test_rpcrdma_iwarp_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 %C%_test_rpcrdma_iwarp_LDADD = $(TEST_LIBS)
+
+# a client against a hostile responder, over iwarp on loopback
+CRITERION_TESTS += %D%/test_rpcrdma_security
+%C%_test_rpcrdma_security_SOURCES = $(FAKE_SOURCES) %D%/harness.h %D%/harness.c %D%/evil.h %D%/evil.c \
+	%D%/test_security.c
+%C%_test_rpcrdma_security_CFLAGS = $(TEST_CFLAGS)
+%C%_test_rpcrdma_security_LDADD = $(TEST_LIBS)
