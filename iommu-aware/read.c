@@ -45,12 +45,17 @@ static int iommu_open_regular(const char *path)
 	return fd;
 }
 
-/* Fill buf with at most len - 1 bytes; always terminates. */
-static ssize_t iommu_read_path(const char *path, char *buf, size_t len)
+/* Fill buf with at most len - 1 bytes, -errno; always terminates. */
+static ssize_t iommu_read_text(char *buf, size_t len, const char *root, const char *fmt, va_list ap)
 {
+	char path[IOMMU_PATH_MAX];
 	size_t have = 0;
-	int fd = iommu_open_regular(path);
+	int fd;
 
+	buf[0] = '\0';
+	if (!iommu_path(path, root, fmt, ap))
+		return -ENAMETOOLONG;
+	fd = iommu_open_regular(path);
 	if (fd < 0)
 		return fd;
 	while (have < len - 1) {
@@ -70,17 +75,13 @@ static ssize_t iommu_read_path(const char *path, char *buf, size_t len)
 /* Returns bytes read (a longer file is cut), or -errno; buf is terminated in any case. */
 ssize_t iommu_read_bytes(char *buf, size_t len, const char *root, const char *fmt, ...)
 {
-	char path[IOMMU_PATH_MAX];
 	va_list ap;
-	bool fits;
+	ssize_t n;
 
-	buf[0] = '\0';
 	va_start(ap, fmt);
-	fits = iommu_path(path, root, fmt, ap);
+	n = iommu_read_text(buf, len, root, fmt, ap);
 	va_end(ap);
-	if (!fits)
-		return -ENAMETOOLONG;
-	return iommu_read_path(path, buf, len);
+	return n;
 }
 
 /* The first line, printable, without blanks at its end. */
@@ -98,15 +99,13 @@ static void iommu_line_clean(char *buf)
 
 bool iommu_read_line(char *buf, size_t len, const char *root, const char *fmt, ...)
 {
-	char path[IOMMU_PATH_MAX];
 	va_list ap;
-	bool fits;
+	ssize_t n;
 
-	buf[0] = '\0';
 	va_start(ap, fmt);
-	fits = iommu_path(path, root, fmt, ap);
+	n = iommu_read_text(buf, len, root, fmt, ap);
 	va_end(ap);
-	if (!fits || iommu_read_path(path, buf, len) < 0)
+	if (n < 0)
 		return false;
 	iommu_line_clean(buf);
 	return buf[0] != '\0';
@@ -114,15 +113,15 @@ bool iommu_read_line(char *buf, size_t len, const char *root, const char *fmt, .
 
 bool iommu_read_u64(uint64_t *valuep, const char *root, const char *fmt, ...)
 {
-	char path[IOMMU_PATH_MAX], text[32];
+	char text[32];
 	va_list ap;
-	bool fits;
+	ssize_t n;
 
 	*valuep = 0;
 	va_start(ap, fmt);
-	fits = iommu_path(path, root, fmt, ap);
+	n = iommu_read_text(text, sizeof(text), root, fmt, ap);
 	va_end(ap);
-	if (!fits || iommu_read_path(path, text, sizeof(text)) < 0)
+	if (n < 0)
 		return false;
 	iommu_line_clean(text);
 	return util_u64_parse(text, UINT64_MAX, valuep) == 0;

@@ -48,6 +48,23 @@ static int exchange_run(struct transport_client *client, struct exchange *x)
 	return x->status;
 }
 
+/* Submits call, whose arguments are encoded, and waits for its end. */
+static int exchange_submit(struct transport_client *client, struct transport_call *call,
+			   uint64_t end_ns, struct exchange *x)
+{
+	int err;
+
+	call->deadline_ns = end_ns;
+	call->done = exchange_done;
+	call->arg = x;
+	err = transport_call_submit(call);
+	if (err) {
+		transport_call_put(call);
+		return err;
+	}
+	return exchange_run(client, x);
+}
+
 static int ask_v4(struct transport_client *client, uint32_t proc,
 		  const struct wire_rpcbind_rpcb *rpcb, uint64_t end_ns, struct exchange *x)
 {
@@ -57,16 +74,8 @@ static int ask_v4(struct transport_client *client, uint32_t proc,
 	if (err)
 		return err;
 	wire_rpcbind_rpcb_encode(&call->args, rpcb);
-	call->deadline_ns = end_ns;
 	call->reply_max = 256;
-	call->done = exchange_done;
-	call->arg = x;
-	err = transport_call_submit(call);
-	if (err) {
-		transport_call_put(call);
-		return err;
-	}
-	return exchange_run(client, x);
+	return exchange_submit(client, call, end_ns, x);
 }
 
 static int ask_v2(struct transport_client *client, uint32_t proc,
@@ -79,16 +88,8 @@ static int ask_v2(struct transport_client *client, uint32_t proc,
 	if (err)
 		return err;
 	wire_rpcbind_map_encode(&call->args, map);
-	call->deadline_ns = end_ns;
 	call->reply_max = 64;
-	call->done = exchange_done;
-	call->arg = x;
-	err = transport_call_submit(call);
-	if (err) {
-		transport_call_put(call);
-		return err;
-	}
-	return exchange_run(client, x);
+	return exchange_submit(client, call, end_ns, x);
 }
 
 static int decode_uaddr(struct wire_dec *d, void *out)
