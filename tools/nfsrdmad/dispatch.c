@@ -310,6 +310,32 @@ void server_fail(struct server_op *op, int err)
 	server_fail_status(op, server_status(op->proc, -err));
 }
 
+bool server_target(struct server_op *op, const struct wire_fh *fh)
+{
+	int err;
+
+	if (op->req->args.bad) {
+		server_garbage(op);
+		return false;
+	}
+	err = server_resolve(op->w, fh, &op->obj, &op->st);
+	if (err)
+		server_fail(op, err);
+	return !err;
+}
+
+void server_wcc_reply(struct server_op *op)
+{
+	if (op->io_error) {
+		server_fail(op, op->io_error);
+		return;
+	}
+	if (!server_begin(op, 128))
+		return;
+	wire_put_wcc(&op->req->results, &op->wcc);
+	server_reply(op);
+}
+
 /* ---- in --------------------------------------------------------------------------------- */
 
 static struct server_op *op_get(struct server_worker *w, struct transport_request *req)

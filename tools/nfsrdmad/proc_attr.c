@@ -13,19 +13,9 @@ void server_proc_getattr(struct server_op *op)
 {
 	struct wire_attr attr;
 	struct wire_fh fh;
-	int err;
 
 	wire_get_fh(&op->req->args, &fh);
-	if (op->req->args.bad) {
-		server_garbage(op);
-		return;
-	}
-	err = server_resolve(op->w, &fh, &op->obj, &op->st);
-	if (err) {
-		server_fail(op, err);
-		return;
-	}
-	if (!server_begin(op, 4 + WIRE_ATTR_LEN))
+	if (!server_target(op, &fh) || !server_begin(op, 4 + WIRE_ATTR_LEN))
 		return;
 	server_attr(op->obj->exp, &op->st, &attr);
 	wire_put_attr(&op->req->results, &attr);
@@ -41,7 +31,7 @@ struct setattr_args {
 	struct wire_time ctime;
 };
 
-static bool setattr_decode(struct wire_dec *d, struct setattr_args *a)
+static void setattr_decode(struct wire_dec *d, struct setattr_args *a)
 {
 	wire_get_fh(d, &a->fh);
 	wire_get_sattr(d, &a->sattr);
@@ -50,19 +40,6 @@ static bool setattr_decode(struct wire_dec *d, struct setattr_args *a)
 		a->ctime.sec = wire_get_u32(d);
 		a->ctime.nsec = wire_get_u32(d);
 	}
-	return !d->bad;
-}
-
-static void setattr_synced(struct server_op *op)
-{
-	if (op->io_error) {
-		server_fail(op, op->io_error);
-		return;
-	}
-	if (!server_begin(op, 128))
-		return;
-	wire_put_wcc(&op->req->results, &op->wcc);
-	server_reply(op);
 }
 
 /* Under the change lock. */
@@ -91,15 +68,9 @@ void server_proc_setattr(struct server_op *op)
 	struct setattr_args a;
 	int err;
 
-	if (!setattr_decode(&op->req->args, &a)) {
-		server_garbage(op);
+	setattr_decode(&op->req->args, &a);
+	if (!server_target(op, &a.fh))
 		return;
-	}
-	err = server_resolve(op->w, &a.fh, &op->obj, &op->st);
-	if (err) {
-		server_fail(op, err);
-		return;
-	}
 	server_change_begin(op->obj, &op->wcc);
 	err = setattr_apply(op, &a);
 	server_change_end(op->obj, &op->wcc);
@@ -111,7 +82,7 @@ void server_proc_setattr(struct server_op *op)
 		server_fail(op, err);
 		return;
 	}
-	server_sync(op, server_sync_fd(op, op->obj), -1, false, setattr_synced);
+	server_sync(op, server_sync_fd(op, op->obj), -1, false, server_wcc_reply);
 }
 
 /* ---- ACCESS ----------------------------------------------------------------------------- */
@@ -141,19 +112,11 @@ void server_proc_access(struct server_op *op)
 	struct wire_fh fh;
 	unsigned granted;
 	uint32_t want;
-	int err;
 
 	wire_get_fh(&op->req->args, &fh);
 	want = wire_get_u32(&op->req->args);
-	if (op->req->args.bad) {
-		server_garbage(op);
+	if (!server_target(op, &fh))
 		return;
-	}
-	err = server_resolve(op->w, &fh, &op->obj, &op->st);
-	if (err) {
-		server_fail(op, err);
-		return;
-	}
 	granted = server_granted(op, op->obj, &op->st, R_OK | W_OK | X_OK);
 	if (!server_begin(op, 128))
 		return;

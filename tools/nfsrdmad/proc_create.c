@@ -370,11 +370,7 @@ static int mknod_make(struct server_op *op, const struct make_args *a)
 /* Regular files, folders and links are not made this way. */
 static void mknod_badtype(struct server_op *op, const struct make_args *a)
 {
-	int err = server_resolve(op->w, &a->dir, &op->obj, &op->st);
-
-	if (err)
-		server_fail(op, err);
-	else
+	if (server_target(op, &a->dir))
 		server_fail_status(op, NFS3ERR_BADTYPE);
 }
 

@@ -16,17 +16,9 @@
 static bool fs_begin(struct server_op *op)
 {
 	struct wire_fh fh;
-	int err;
 
 	wire_get_fh(&op->req->args, &fh);
-	if (op->req->args.bad) {
-		server_garbage(op);
-		return false;
-	}
-	err = server_resolve(op->w, &fh, &op->obj, &op->st);
-	if (err)
-		server_fail(op, err);
-	return !err;
+	return server_target(op, &fh);
 }
 
 void server_fsinfo_put(const struct server *srv, struct wire_enc *e)

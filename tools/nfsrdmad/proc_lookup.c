@@ -125,15 +125,9 @@ void server_proc_readlink(struct server_op *op)
 	int err;
 
 	wire_get_fh(&op->req->args, &fh);
-	if (op->req->args.bad) {
-		server_garbage(op);
+	if (!server_target(op, &fh))
 		return;
-	}
-	err = server_resolve(op->w, &fh, &op->obj, &op->st);
-	if (!err && !S_ISLNK(op->obj->type))
-		err = -EINVAL;
-	if (!err)
-		err = server_as_caller(op);
+	err = S_ISLNK(op->obj->type) ? server_as_caller(op) : -EINVAL;
 	if (err) {
 		server_fail(op, err);
 		return;

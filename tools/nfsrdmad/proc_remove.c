@@ -44,18 +44,6 @@ static void victim_forget(struct server_op *op, struct server_object *victim)
 
 /* ---- REMOVE and RMDIR ------------------------------------------------------------------- */
 
-static void remove_reply(struct server_op *op)
-{
-	if (op->io_error) {
-		server_fail(op, op->io_error);
-		return;
-	}
-	if (!server_begin(op, 128))
-		return;
-	wire_put_wcc(&op->req->results, &op->wcc);
-	server_reply(op);
-}
-
 static int remove_check(const struct server_op *op, int name_err)
 {
 	if (!S_ISDIR(op->obj->type))
@@ -106,7 +94,7 @@ static void remove_run(struct server_op *op, int flags, int dot_err, int dotdot_
 	if (err)
 		server_fail(op, err);
 	else
-		server_sync(op, server_sync_fd(op, op->obj), -1, false, remove_reply);
+		server_sync(op, server_sync_fd(op, op->obj), -1, false, server_wcc_reply);
 }
 
 void server_proc_remove(struct server_op *op)

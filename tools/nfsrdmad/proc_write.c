@@ -160,21 +160,14 @@ static void commit_synced(struct server_op *op)
 void server_proc_commit(struct server_op *op)
 {
 	struct wire_fh fh;
-	int err, fd = -EINVAL;
+	int fd = -EINVAL;
 
 	wire_get_fh(&op->req->args, &fh);
 	/* Offset and count are a hint of how little would do (the whole file is done). */
 	wire_get_u64(&op->req->args);
 	wire_get_u32(&op->req->args);
-	if (op->req->args.bad) {
-		server_garbage(op);
+	if (!server_target(op, &fh))
 		return;
-	}
-	err = server_resolve(op->w, &fh, &op->obj, &op->st);
-	if (err) {
-		server_fail(op, err);
-		return;
-	}
 	if (S_ISREG(op->obj->type))
 		fd = server_sync_fd(op, op->obj);
 	if (fd < 0) {

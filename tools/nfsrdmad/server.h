@@ -155,6 +155,14 @@ void server_reply(struct server_op *op);
 /* Answer with the status of a negative errno, and attributes as the procedure's shape wants. */
 void server_fail(struct server_op *op, int err);
 void server_fail_status(struct server_op *op, uint32_t status);
+/*
+ * The object at fh, the first of the decoded arguments, into op->obj and op->st.  false: they did
+ * not decode, or there is no such object, and the op is answered.
+ */
+bool server_target(struct server_op *op, const struct wire_fh *fh);
+/* How a change of op->obj alone ends, once it is safe on disk: its wcc data, or the sync's error.
+ */
+void server_wcc_reply(struct server_op *op);
 /* An RPC error instead of results. */
 void server_refuse(struct server_op *op, const struct wire_rpc_error *error);
 /* Arguments that do not decode. */
