@@ -294,6 +294,16 @@ struct fake_nfs *fake_start(void)
 	return fake_start_at(0);
 }
 
+struct fake_nfs *fake_start_furnished(void)
+{
+	struct fake_nfs *f = fake_start();
+
+	fake_dir(f, "/dir");
+	fake_file(f, "/dir/file", 1 << 20);
+	fake_link(f, "/link", "dir/file");
+	return f;
+}
+
 struct fake_nfs *fake_start_at(uint16_t port)
 {
 	struct sockaddr_in addr = {.sin_family = AF_INET,

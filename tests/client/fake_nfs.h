@@ -44,6 +44,8 @@ struct fake_nfs;
 /* Exports "/export" with an empty root, and "/export/inner" below it. */
 struct fake_nfs *fake_start(void);
 struct fake_nfs *fake_start_at(uint16_t port);
+/* With a folder, a file of 1 MiB in it, and a link to that: /dir, /dir/file, /link. */
+struct fake_nfs *fake_start_furnished(void);
 void fake_stop(struct fake_nfs *f);
 uint16_t fake_port(const struct fake_nfs *f);
 /* "nfs://127.0.0.1:PORT/export" + path + "?tcp" + more; static buffer per thread */

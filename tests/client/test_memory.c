@@ -15,10 +15,7 @@ static struct nfsrdma *mount;
 
 static void setup(void)
 {
-	f = fake_start();
-	fake_dir(f, "/dir");
-	fake_file(f, "/dir/file", 1 << 20);
-	fake_link(f, "/link", "dir/file");
+	f = fake_start_furnished();
 }
 
 static void teardown(void)

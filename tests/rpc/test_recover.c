@@ -37,21 +37,6 @@ static struct transport_client_params soft(uint32_t timeo_ms, uint32_t retrans)
 	return params;
 }
 
-static struct transport_counters counters(void)
-{
-	struct transport_counters c;
-
-	transport_client_counters(peer.client, &c);
-	return c;
-}
-
-static void reply_to(uint32_t xid, const char *text)
-{
-	uint8_t reply[1024];
-
-	peer_write(&peer, reply, reply_text(reply, xid, text));
-}
-
 static void submit(const char *text)
 {
 	cr_assert_eq(transport_call_submit(echo_text(peer.client, &wait_for, text)), 0);
@@ -90,11 +75,11 @@ Test(rpc_recover, a_lost_connection_is_made_again_and_calls_replayed_with_their_
 	for (int i = 0; i < 3; i++) {
 		cr_assert_eq(peer_read_call(&peer, again, sizeof(again)), len[i]);
 		cr_assert_eq(memcmp(first[i], again, len[i]), 0, "call %d differs", i);
-		reply_to(util_get_be32(again), "again");
+		peer_reply(&peer, util_get_be32(again), "again");
 	}
 	cr_assert(echo_drive(peer.client, &wait_for, 3));
-	cr_assert_eq(counters().reconnects, 1);
-	cr_assert_eq(counters().retransmits, 3);
+	cr_assert_eq(peer_counters(&peer).reconnects, 1);
+	cr_assert_eq(peer_counters(&peer).retransmits, 3);
 	cr_assert_eq(client_port(), port, "from the same port where possible");
 }
 
@@ -135,7 +120,7 @@ Test(rpc_recover, an_idle_connection_that_was_closed_is_made_again_by_the_next_c
 		     "nobody needs a connection now");
 	submit("wake");
 	peer_accept(&peer);
-	reply_to(peer_read_xid(&peer), "wake");
+	peer_reply(&peer, peer_read_xid(&peer), "wake");
 	cr_assert(echo_drive(peer.client, &wait_for, 1));
 	cr_assert_eq(wait_for.failed, 0);
 }
@@ -185,7 +170,7 @@ Test(rpc_recover, breaking_the_connection_replays)
 	transport_client_break(peer.client);
 	peer_accept(&peer);
 	cr_assert_eq(peer_read_xid(&peer), xid);
-	reply_to(xid, "b");
+	peer_reply(&peer, xid, "b");
 	cr_assert(echo_drive(peer.client, &wait_for, 1));
 	cr_assert_eq(wait_for.failed, 0);
 }
@@ -203,10 +188,10 @@ Test(rpc_recover, a_silent_server_is_left_and_asked_again_on_a_new_connection)
 	xid = peer_read_xid(&peer);
 	peer_accept(&peer); /* blocks until the client has given the first one up */
 	cr_assert_eq(peer_read_xid(&peer), xid);
-	reply_to(xid, "s");
+	peer_reply(&peer, xid, "s");
 	cr_assert(echo_drive(peer.client, &wait_for, 1));
 	cr_assert_eq(wait_for.failed, 0);
-	cr_assert_eq(counters().retransmits, 1);
+	cr_assert_eq(peer_counters(&peer).retransmits, 1);
 }
 
 Test(rpc_recover, a_soft_mount_gives_up_after_its_patience)
@@ -252,7 +237,7 @@ Test(rpc_recover, a_deadline_ends_a_call_of_a_hard_mount_and_nothing_else)
 	cr_assert_eq(transport_client_outstanding(peer.client), 1);
 	peer_accept(&peer);
 	cr_assert_eq(peer_read_xid(&peer), other);
-	reply_to(other, "other");
+	peer_reply(&peer, other, "other");
 	cr_assert(echo_drive(peer.client, &wait_for, 2));
 	cr_assert_eq(wait_for.failed, 1);
 }
@@ -276,7 +261,7 @@ Test(rpc_recover, the_descriptor_is_readable_exactly_when_there_is_something_to_
 	transport_client_process(peer.client);
 	submit("fd");
 	cr_assert(!readable(fd, 0));
-	reply_to(peer_read_xid(&peer), "fd");
+	peer_reply(&peer, peer_read_xid(&peer), "fd");
 	cr_assert(readable(fd, 2000));
 	cr_assert_eq(transport_client_process(peer.client), 1);
 	cr_assert(!readable(fd, 0));
@@ -284,12 +269,12 @@ Test(rpc_recover, the_descriptor_is_readable_exactly_when_there_is_something_to_
 	submit("again");
 	peer_read_xid(&peer);
 	peer_close(&peer);
-	for (int i = 0; i < 100 && counters().reconnects == 0; i++) {
+	for (int i = 0; i < 100 && peer_counters(&peer).reconnects == 0; i++) {
 		cr_assert(readable(fd, 2000));
 		transport_client_process(peer.client);
 	}
 	peer_accept(&peer);
-	reply_to(peer_read_xid(&peer), "again");
+	peer_reply(&peer, peer_read_xid(&peer), "again");
 	cr_assert(readable(fd, 2000));
 	cr_assert_eq(transport_client_process(peer.client), 1);
 	cr_assert_eq(transport_client_fd(peer.client), fd);

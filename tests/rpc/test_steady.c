@@ -1,45 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What the steady state may not do: allocate.  The binary is linked with --wrap for the allocator's
- * functions, so that every call out of our objects, client's and server's threads alike, is
- * counted.
- */
+/* What the steady state may not do: allocate.  Client's and server's threads are counted alike. */
 #include <criterion/criterion.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 
+#include "tests/fake/alloc.h"
 #include "tests/rpc/echo.h"
-
-static atomic_uint allocations;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-int __real_posix_memalign(void **p, size_t align, size_t size);
-
-void *__wrap_malloc(size_t size)
-{
-	atomic_fetch_add(&allocations, 1);
-	return __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	atomic_fetch_add(&allocations, 1);
-	return __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	atomic_fetch_add(&allocations, 1);
-	return __real_realloc(p, size);
-}
-
-int __wrap_posix_memalign(void **p, size_t align, size_t size)
-{
-	atomic_fetch_add(&allocations, 1);
-	return __real_posix_memalign(p, align, size);
-}
 
 TestSuite(rpc_steady, .timeout = 60);
 
@@ -80,16 +44,16 @@ Test(rpc_steady, neither_client_nor_server_allocates)
 	cr_assert_eq(echo_connect(&client, ctx, transport_server_tcp_port(echo.server), NULL, &err),
 		     0, "%s", err.what);
 	cr_assert_geq(transport_client_fd(client), 0);
-	cr_assert_gt(allocations, 0, "the counter counts");
+	cr_assert_gt(alloc_count(), 0, "the counter counts");
 	/* How many buffers are out together depends on timing: the caches fill in a few rounds. */
 	for (int i = 0; i < 20; i++) {
-		before = allocations;
+		before = alloc_count();
 		for (int k = 0; k < 4; k++)
 			one_round(client);
-		if (allocations == before)
+		if (alloc_count() == before)
 			break;
 	}
-	cr_assert_eq(allocations, before, "%u allocations", allocations - before);
+	cr_assert_eq(alloc_count(), before, "%u allocations", alloc_count() - before);
 	transport_client_destroy(client);
 	echo_stop(&echo);
 	transport_ctx_put(ctx);

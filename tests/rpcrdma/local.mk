@@ -16,9 +16,10 @@ CRITERION_TESTS += %D%/test_rpcrdma_fake
 
 # both roles, over iwarp on loopback
 CRITERION_TESTS += %D%/test_rpcrdma_iwarp
-%C%_test_rpcrdma_iwarp_SOURCES = $(FAKE_SOURCES) %D%/harness.h %D%/harness.c %D%/test_iwarp.c
+%C%_test_rpcrdma_iwarp_SOURCES = $(FAKE_SOURCES) %D%/harness.h %D%/harness.c %D%/test_iwarp.c \
+	$(ALLOC_SOURCES)
 %C%_test_rpcrdma_iwarp_CFLAGS = $(TEST_CFLAGS)
-%C%_test_rpcrdma_iwarp_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+%C%_test_rpcrdma_iwarp_LDFLAGS = $(AM_LDFLAGS) $(ALLOC_WRAP)
 %C%_test_rpcrdma_iwarp_LDADD = $(TEST_LIBS)
 
 # a client against a hostile responder, over iwarp on loopback

@@ -3,9 +3,9 @@
  * Both ends over the iwarp fabric on loopback: real MPA, DDP and RDMAP, two threads, real sockets.
  */
 #include <arpa/inet.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
+#include "tests/fake/alloc.h"
 #include "tests/rpcrdma/harness.h"
 
 struct e2e {
@@ -233,31 +233,6 @@ Test(rpcrdma_iwarp, a_call_costs_one_doorbell_and_no_registration_in_window_mode
 	one_doorbell(MR_MODE_WINDOW);
 }
 
-/* The binary is linked with --wrap for these: every call out of our objects is counted. */
-static atomic_uint allocations;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-
-void *__wrap_malloc(size_t size)
-{
-	atomic_fetch_add(&allocations, 1);
-	return __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	atomic_fetch_add(&allocations, 1);
-	return __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	atomic_fetch_add(&allocations, 1);
-	return __real_realloc(p, size);
-}
-
 static void steady(enum mr_mode mode)
 {
 	static const uint32_t procs[] = {PROC_NULL, PROC_PUT, PROC_GET};
@@ -267,16 +242,16 @@ static void steady(enum mr_mode mode)
 
 	e2e_open(&e, &(struct variant){.slots = 128, .credits = 128, .mode = mode});
 	bulk_take(&b, &e, 16, 65536);
-	cr_assert_gt(allocations, 0, "the counter counts");
+	cr_assert_gt(alloc_count(), 0, "the counter counts");
 	/* How many are out together depends on timing: the free lists fill in a few rounds. */
 	for (unsigned i = 0; i < 20; i++) {
-		before = allocations;
+		before = alloc_count();
 		for (unsigned k = 0; k < 3; k++)
 			volume(&e, &b, procs[k], 10);
-		if (allocations == before)
+		if (alloc_count() == before)
 			break;
 	}
-	cr_assert_eq(allocations, before);
+	cr_assert_eq(alloc_count(), before);
 	bulk_give(&b);
 	e2e_close(&e);
 }

@@ -148,6 +148,21 @@ size_t reply_text(uint8_t *buf, uint32_t xid, const char *text)
 	return finish(buf, &enc);
 }
 
+void peer_reply(struct peer *peer, uint32_t xid, const char *text)
+{
+	uint8_t reply[4 + 4096];
+
+	peer_write(peer, reply, reply_text(reply, xid, text));
+}
+
+struct transport_counters peer_counters(const struct peer *peer)
+{
+	struct transport_counters counters;
+
+	transport_client_counters(peer->client, &counters);
+	return counters;
+}
+
 size_t reply_read(uint8_t *buf, uint32_t xid, size_t len, uint32_t seed, unsigned tail_words)
 {
 	struct wire_enc enc;

@@ -21,12 +21,16 @@ void peer_stop(struct peer *peer);
 /* Take the next connection (the client is driven meanwhile). */
 void peer_accept(struct peer *peer);
 void peer_close(struct peer *peer);
+/* What the client has counted. */
+struct transport_counters peer_counters(const struct peer *peer);
 
 /* One whole record from the client, without its mark: its length. */
 size_t peer_read_call(struct peer *peer, uint8_t *buf, size_t size);
 /* The XID of the next record, which is thrown away. */
 uint32_t peer_read_xid(struct peer *peer);
 void peer_write(struct peer *peer, const void *p, size_t len);
+/* The answer to an ECHO_TEXT. */
+void peer_reply(struct peer *peer, uint32_t xid, const char *text);
 /* Let the client take what was just written. */
 void peer_deliver(struct peer *peer);
 

@@ -22,14 +22,6 @@ static void stop(void)
 
 TestSuite(tcp_receive, .init = start, .fini = stop, .timeout = 60);
 
-static uint64_t reconnects(void)
-{
-	struct transport_counters counters;
-
-	transport_client_counters(peer.client, &counters);
-	return counters.reconnects;
-}
-
 /* Submit a read of len into buf; its XID as the peer sees it. */
 static uint32_t submit_read(void *buf, size_t len, uint32_t seed)
 {
@@ -50,7 +42,7 @@ static void all_well(unsigned n)
 	cr_assert_eq(wait_for.done, n);
 	cr_assert_eq(wait_for.failed, 0, "%s", wait_for.err.what);
 	cr_assert(!wait_for.bad);
-	cr_assert_eq(reconnects(), 0);
+	cr_assert_eq(peer_counters(&peer).reconnects, 0);
 }
 
 Test(tcp_receive, takes_a_reply_cut_anywhere)
@@ -285,7 +277,7 @@ Test(tcp_receive, a_record_too_long_for_its_call_fails_that_call_only)
 	peer_write(&peer, reply, reply_text(reply, submit_text("z"), "z"));
 	cr_assert(echo_drive(peer.client, &wait_for, 2));
 	cr_assert_eq(wait_for.failed, 1);
-	cr_assert_eq(reconnects(), 0);
+	cr_assert_eq(peer_counters(&peer).reconnects, 0);
 	free(big);
 }
 
@@ -313,7 +305,7 @@ Test(tcp_receive, more_data_than_was_asked_for_fails_the_call)
 	cr_assert_eq(wait_for.status, -EIO);
 	for (size_t i = 64; i < sizeof(data); i++)
 		cr_assert_eq(data[i], 0x5a);
-	cr_assert_eq(reconnects(), 0);
+	cr_assert_eq(peer_counters(&peer).reconnects, 0);
 }
 
 Test(tcp_receive, data_cut_short_fails_the_call)
@@ -332,7 +324,7 @@ Test(tcp_receive, data_cut_short_fails_the_call)
 		cr_assert_eq(wait_for.failed, (unsigned)split + 1);
 		cr_assert_eq(wait_for.status, -EIO);
 	}
-	cr_assert_eq(reconnects(), 0);
+	cr_assert_eq(peer_counters(&peer).reconnects, 0);
 }
 
 static void short_done(struct transport_call *call)
@@ -411,7 +403,7 @@ Test(tcp_receive, replies_without_data_are_parsed_as_they_stand)
 	cr_assert_eq(answer_read_with(&no_prog, 0), -EPROTONOSUPPORT);
 	cr_assert_eq(answer_read_with(&mismatch, 0), -EPROTONOSUPPORT);
 	cr_assert_eq(answer_read_with(&no_proc, 0), -EOPNOTSUPP);
-	cr_assert_eq(reconnects(), 0);
+	cr_assert_eq(peer_counters(&peer).reconnects, 0);
 }
 
 Test(tcp_receive, a_mangled_reply_header_fails_its_call)
@@ -425,7 +417,7 @@ Test(tcp_receive, a_mangled_reply_header_fails_its_call)
 	peer_write(&peer, reply, 28);
 	cr_assert(echo_drive(peer.client, &wait_for, 1));
 	cr_assert_eq(wait_for.status, -EIO);
-	cr_assert_eq(reconnects(), 0);
+	cr_assert_eq(peer_counters(&peer).reconnects, 0);
 }
 
 Test(tcp_receive, many_small_replies_take_few_system_calls)

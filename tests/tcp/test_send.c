@@ -26,28 +26,13 @@ static void stop(void)
 
 TestSuite(tcp_send, .init = start, .fini = stop, .timeout = 60);
 
-static struct transport_counters counters(void)
-{
-	struct transport_counters c;
-
-	transport_client_counters(peer.client, &c);
-	return c;
-}
-
-static void reply_to(uint32_t xid, const char *text)
-{
-	uint8_t reply[1024];
-
-	peer_write(&peer, reply, reply_text(reply, xid, text));
-}
-
 Test(tcp_send, a_call_leaves_from_submit)
 {
-	uint64_t before = counters().doorbells;
+	uint64_t before = peer_counters(&peer).doorbells;
 
 	cr_assert_eq(transport_call_submit(echo_text(peer.client, &wait_for, "now")), 0);
-	cr_assert_eq(counters().doorbells, before + 1);
-	reply_to(peer_read_xid(&peer), "now");
+	cr_assert_eq(peer_counters(&peer).doorbells, before + 1);
+	peer_reply(&peer, peer_read_xid(&peer), "now");
 	cr_assert(echo_drive(peer.client, &wait_for, 1));
 }
 
@@ -83,10 +68,10 @@ Test(tcp_send, what_callbacks_submit_leaves_in_order_by_one_system_call)
 	}
 	cr_assert_eq(transport_call_submit(first), 0);
 	xid = peer_read_xid(&peer);
-	before = counters().doorbells;
+	before = peer_counters(&peer).doorbells;
 	peer_write(&peer, reply, reply_text(reply, xid, "first"));
 	peer_deliver(&peer);
-	cr_assert_eq(counters().doorbells, before + 1);
+	cr_assert_eq(peer_counters(&peer).doorbells, before + 1);
 	for (unsigned i = 0; i < UTIL_ARRAY_SIZE(chain.next); i++) {
 		size_t len = peer_read_call(&peer, buf, sizeof(buf));
 
@@ -156,11 +141,11 @@ static unsigned fill_up(const uint8_t *data, size_t len)
 	uint64_t sent;
 
 	do {
-		sent = counters().bytes_sent;
+		sent = peer_counters(&peer).bytes_sent;
 		cr_assert_eq(
 			transport_call_submit(echo_write(peer.client, &wait_for, data, len, n)), 0);
 		n++;
-	} while (counters().bytes_sent - sent > len && n < 100);
+	} while (peer_counters(&peer).bytes_sent - sent > len && n < 100);
 	cr_assert_lt(n, 100, "the socket takes everything");
 	return n;
 }
@@ -186,10 +171,10 @@ Test(tcp_send, a_record_cut_off_is_finished_before_the_next)
 		util_put_be32(reply, 0x80000000u | (uint32_t)wire_enc_len(&enc));
 		peer_write(&peer, reply, 4 + wire_enc_len(&enc));
 	}
-	reply_to(peer_read_xid(&peer), "last");
+	peer_reply(&peer, peer_read_xid(&peer), "last");
 	cr_assert(echo_drive(peer.client, &wait_for, n + 1));
 	cr_assert(!wait_for.bad && wait_for.failed == 0, "%s", wait_for.err.what);
-	cr_assert_eq(counters().reconnects, 0);
+	cr_assert_eq(peer_counters(&peer).reconnects, 0);
 	free(buf);
 	free(data);
 }
@@ -251,12 +236,12 @@ Test(tcp_send, a_cancelled_call_ends_once_and_its_late_reply_is_dropped)
 	cr_assert_eq(transport_client_process(peer.client), 1);
 	cr_assert_eq(wait_for.done, 1);
 	cr_assert_eq(wait_for.status, -ECANCELED);
-	reply_to(xid, "late");
+	peer_reply(&peer, xid, "late");
 	cr_assert_eq(transport_call_submit(echo_text(peer.client, &wait_for, "next")), 0);
-	reply_to(peer_read_xid(&peer), "next");
+	peer_reply(&peer, peer_read_xid(&peer), "next");
 	cr_assert(echo_drive(peer.client, &wait_for, 2));
 	cr_assert_eq(wait_for.failed, 1);
-	cr_assert_eq(counters().reconnects, 0);
+	cr_assert_eq(peer_counters(&peer).reconnects, 0);
 }
 
 Test(tcp_send, the_sink_of_a_cancelled_call_is_left_alone)
@@ -279,9 +264,9 @@ Test(tcp_send, the_sink_of_a_cancelled_call_is_left_alone)
 	for (size_t i = 0; i < LEN; i++)
 		cr_assert_eq(data[i], 0x77);
 	cr_assert_eq(transport_call_submit(echo_text(peer.client, &wait_for, "on")), 0);
-	reply_to(peer_read_xid(&peer), "on");
+	peer_reply(&peer, peer_read_xid(&peer), "on");
 	cr_assert(echo_drive(peer.client, &wait_for, 2));
-	cr_assert_eq(counters().reconnects, 0);
+	cr_assert_eq(peer_counters(&peer).reconnects, 0);
 	free(reply);
 	free(data);
 }
@@ -296,13 +281,13 @@ Test(tcp_send, cancelling_what_is_half_sent_drops_the_connection_and_replays_the
 
 	echo_fill(data, LEN, 0);
 	do {
-		sent = counters().bytes_sent;
+		sent = peer_counters(&peer).bytes_sent;
 		calls[n] = echo_write(peer.client, &wait_for, data, LEN, 0);
 		cr_assert_eq(transport_call_submit(calls[n]), 0);
 		n++;
-	} while (counters().bytes_sent - sent > LEN && n < 100);
+	} while (peer_counters(&peer).bytes_sent - sent > LEN && n < 100);
 	half = calls[n - 1];
-	if (counters().bytes_sent == sent) /* cut exactly between two records */
+	if (peer_counters(&peer).bytes_sent == sent) /* cut exactly between two records */
 		cr_skip_test("the socket's room ended between two records");
 	transport_call_cancel(half);
 	transport_client_process(peer.client);
@@ -316,7 +301,7 @@ Test(tcp_send, cancelling_what_is_half_sent_drops_the_connection_and_replays_the
 		cr_assert(calls[i]->replayed);
 		cr_assert(echo_check(buf + len - LEN, LEN, 0));
 	}
-	cr_assert_eq(counters().reconnects, 1);
+	cr_assert_eq(peer_counters(&peer).reconnects, 1);
 	free(buf);
 	free(data);
 }
@@ -337,7 +322,7 @@ Test(tcp_send, a_callback_may_cancel_another_call)
 	cr_assert_eq(transport_call_submit(victim), 0);
 	peer_read_xid(&peer);
 	cr_assert_eq(transport_call_submit(call), 0);
-	reply_to(peer_read_xid(&peer), "killer");
+	peer_reply(&peer, peer_read_xid(&peer), "killer");
 	cr_assert(echo_drive(peer.client, &wait_for, 1));
 	cr_assert_eq(wait_for.status, -ECANCELED);
 	cr_assert_eq(transport_client_outstanding(peer.client), 0);
