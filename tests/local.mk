@@ -28,7 +28,8 @@ if HAVE_CRITERION
 check_PROGRAMS += $(CRITERION_TESTS)
 endif
 
-EXTRA_DIST += %D%/run.sh %D%/lib.sh %D%/skips.txt %D%/pending.txt tools/packages.sh tools/quickstart.sh CONTRIBUTING.md docs
+EXTRA_DIST += %D%/run.sh %D%/lib.sh %D%/skips.txt %D%/pending.txt %D%/dist/run.sh %D%/fresh/run.sh \
+	tools/packages.sh tools/quickstart.sh CONTRIBUTING.md docs
 
 # What tests/run.sh builds and asks for
 .PHONY: check-programs list-criterion

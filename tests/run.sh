@@ -3,11 +3,12 @@
 #
 # run.sh - build, run every test, count.
 #
-#   tests/run.sh [--kernel] [--fresh] [--units] [--only PATTERN] [--build-dir DIR] [--no-configure] [--no-packages] [--list]
+#   tests/run.sh [--kernel] [--fresh] [--dist] [--units] [--only PATTERN] [--build-dir DIR] [--no-configure] [--no-packages] [--list]
 #
 # Without options: every test that needs no guest kernel and no package that starts services.
 #   --kernel        adds the guests (tests/vm): real kernel peers in User Mode Linux
 #   --fresh         adds a minimal Debian 12 root in which the README's two commands are run (tests/fresh)
+#   --dist          adds make distcheck: a second build, from the tarball (tests/dist)
 #   --pending       also what tests/pending.txt holds back
 #   --units         only the Criterion binaries (make check)
 #   --only PATTERN  only tests whose name matches the glob, e.g. 'mr', 'e2e/*'
@@ -19,12 +20,13 @@
 # one that is not fails the run.  The last line counts: N passed, N failed, N skipped.
 set -u
 src=$(cd "$(dirname "$0")/.." && pwd)
-build=$src/build kernel=0 fresh=0 units=0 pending=0 only='*' configure=1 packages=1 list=0
+build=$src/build kernel=0 fresh=0 dist=0 units=0 pending=0 only='*' configure=1 packages=1 list=0
 
 while [ $# -gt 0 ]; do
 	case $1 in
 	--kernel) kernel=1 ;;
 	--fresh) fresh=1 ;;
+	--dist) dist=1 ;;
 	--units) units=1 ;;
 	--pending) pending=1 ;;
 	--only) only=${2:?--only needs a pattern}; shift ;;
@@ -32,7 +34,7 @@ while [ $# -gt 0 ]; do
 	--no-configure) configure=0 packages=0 ;;
 	--no-packages) packages=0 ;;
 	--list) list=1 ;;
-	-h | --help) sed -n '3,23s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '3,24s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	*) echo "run.sh: unknown option '$1' (see --help)" >&2; exit 2 ;;
 	esac
 	shift
@@ -65,7 +67,8 @@ tests=$(make -s --no-print-directory -C "$build" list-criterion | tr ' ' '\n' | 
 		for f in "$s"/*.sh; do [ -x "$f" ] && echo "${f#tests/} tap $f" | sed 's|\.sh | |'; done
 	done
 	[ $kernel = 0 ] || echo "vm tap tests/vm/run.sh"
-	[ $fresh = 0 ] || echo "fresh tap tests/fresh/run.sh")
+	[ $fresh = 0 ] || echo "fresh tap tests/fresh/run.sh"
+	[ $dist = 0 ] || echo "dist tap tests/dist/run.sh")
 [ $list = 0 ] || { echo "$tests" | cut -d' ' -f1; exit 0; }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/nfsrdma-run.XXXXXX")
@@ -77,7 +80,7 @@ passed=0 failed=0 skipped=0 failures=
 run_one() { # name kind path
 	local tap=$work/tap log=$work/log limit=300 start=$SECONDS status p f s
 	: >"$tap"
-	case $1 in vm | fresh) limit=2400 ;; esac
+	case $1 in vm | fresh | dist) limit=2400 ;; esac
 	if [ "$2" = criterion ]; then
 		(cd "$build" && ASAN_OPTIONS="${ASAN_OPTIONS:-}:log_path=$work/asan" timeout -k 10 $limit "$3" --tap="$tap" -q) \
 			>"$log" 2>&1

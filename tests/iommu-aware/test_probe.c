@@ -9,7 +9,7 @@
 
 #include "iommu-aware/internal.h"
 
-#define TREE(name) TEST_DATA "/sysfs/" name
+#define TREE(name) TEST_TREES name
 
 TestSuite(iommu_probe, .timeout = 20);
 
