@@ -9,6 +9,7 @@
 #                                         password twice; otherwise print the one line to run, exit 1
 #
 # PURPOSE: build (compile and run), test (tests/run.sh), kernel (tests/run.sh --kernel), fresh (--fresh).
+# And peer, which is listed only: tests/e2e/ganesha.sh unpacks those outside the system, as they start services.
 set -euo pipefail
 
 packages() {
@@ -20,7 +21,9 @@ packages() {
 		libnfs-utils tshark iperf3 valgrind clang libclang-rt-14-dev xz-utils procps util-linux ;;
 	kernel) echo flex bison bc libelf-dev xz-utils iproute2 util-linux ;;
 	fresh) echo git mmdebstrap ;;
-	*) echo "packages.sh: unknown purpose '$1' (build, test, kernel, fresh)" >&2; exit 2 ;;
+	peer) echo nfs-ganesha nfs-ganesha-vfs libntirpc4.3 libnfsidmap1 liburcu8 libwbclient0 libwrap0 \
+		rpcbind ;;
+	*) echo "packages.sh: unknown purpose '$1' (build, test, kernel, fresh, peer)" >&2; exit 2 ;;
 	esac
 }
 
@@ -43,6 +46,7 @@ missing)
 	[ -z "$want" ] || { echo "$want"; exit 1; }
 	;;
 install)
+	case " $* " in *' peer '*) echo "packages.sh: peer packages start services: they are never installed" >&2; exit 2 ;; esac
 	want=$(missing $all)
 	[ -n "$want" ] || exit 0
 	if [ "$(id -u)" = 0 ]; then
