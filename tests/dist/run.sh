@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 # Of the committed files, only those that serve the repository itself.
-not_packed='^(\.ci/|\.gitignore$|\.gitattributes$)'
+not_packed='^(\.ci/|\.gitignore$|\.gitattributes$|m4/\.gitkeep$)'
 
 cd "$BUILD" || exit 1
 if make -s distcheck DISTCHECK_CONFIGURE_FLAGS='-q --enable-werror' >"$T/log" 2>&1; then
