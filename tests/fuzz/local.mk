@@ -6,17 +6,30 @@ fuzz_shared = %D%/fuzz.h %D%/round_trip.h %D%/targets.h
 fuzz_cflags = $(AM_CFLAGS) $(TIRPC_CFLAGS) -DFUZZ_ENGINE
 fuzz_ldflags = $(AM_LDFLAGS) -fsanitize=fuzzer
 fuzz_libs = $(NFSRDMA_LAYERS) $(NFSRDMA_LIBS)
+# a client against a hand-played responder
+fuzz_rig = $(FAKE_SOURCES) tests/rpcrdma/harness.h tests/rpcrdma/harness.c tests/rpcrdma/rig.h tests/rpcrdma/rig.c
+fuzz_double = tests/server/double.c tests/server/double.h
+fuzz_double_libs = tools/nfsrdmad/libnfsrdmad.la wire/libwire.la util/libutil.la $(URING_LIBS) $(TIRPC_LIBS)
 
 CRITERION_TESTS += %D%/test_fuzz
 %C%_test_fuzz_SOURCES = %D%/test_fuzz.c $(fuzz_shared) \
 	%D%/fuzz_wire_rpc_call.c %D%/fuzz_wire_rpc_reply.c %D%/fuzz_wire_read.c %D%/fuzz_wire_write.c \
 	%D%/fuzz_wire_link.c %D%/fuzz_wire_readdir.c %D%/fuzz_wire_mount.c %D%/fuzz_wire_rpcbind.c \
 	%D%/fuzz_wire_generated.c %D%/fuzz_rpcrdma_header.c %D%/fuzz_rpcrdma_private.c \
-	%D%/fuzz_iwarp_mpa.c %D%/fuzz_iwarp_segment.c %D%/fuzz_iwarp_stream.c
+	%D%/fuzz_iwarp_mpa.c %D%/fuzz_iwarp_segment.c %D%/fuzz_iwarp_stream.c \
+	%D%/fuzz_rpcrdma_requester.c $(fuzz_rig) %D%/fuzz_client_target.c
 %C%_test_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"$(abs_top_srcdir)/%D%/corpus"'
 %C%_test_fuzz_CFLAGS = $(TEST_CFLAGS)
 %C%_test_fuzz_LDADD = $(TEST_LIBS)
 EXTRA_DIST += %D%/corpus
+
+# In a binary of their own also because what stands in for the server's transport would meet the real one.
+CRITERION_TESTS += %D%/test_fuzz_slow
+%C%_test_fuzz_slow_SOURCES = %D%/test_fuzz.c $(fuzz_shared) %D%/fuzz_iommu_probe.c %D%/fuzz_server_call.c \
+	$(fuzz_double)
+%C%_test_fuzz_slow_CPPFLAGS = $(%C%_test_fuzz_CPPFLAGS) -DFUZZ_LIST=FUZZ_SLOW_TARGETS -DFUZZ_STEP=7
+%C%_test_fuzz_slow_CFLAGS = $(TEST_CFLAGS)
+%C%_test_fuzz_slow_LDADD = iommu-aware/libiommu.la $(fuzz_double_libs) $(CRITERION_LIBS)
 
 if ENABLE_FUZZ
 noinst_PROGRAMS += %D%/fuzz_wire_rpc_call
@@ -89,4 +102,24 @@ noinst_PROGRAMS += %D%/fuzz_iwarp_stream
 %C%_fuzz_iwarp_stream_CFLAGS = $(fuzz_cflags)
 %C%_fuzz_iwarp_stream_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_iwarp_stream_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_client_target
+%C%_fuzz_client_target_SOURCES = %D%/fuzz_client_target.c
+%C%_fuzz_client_target_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_client_target_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_client_target_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_iommu_probe
+%C%_fuzz_iommu_probe_SOURCES = %D%/fuzz_iommu_probe.c
+%C%_fuzz_iommu_probe_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_iommu_probe_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_iommu_probe_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_rpcrdma_requester
+%C%_fuzz_rpcrdma_requester_SOURCES = %D%/fuzz_rpcrdma_requester.c $(fuzz_rig)
+%C%_fuzz_rpcrdma_requester_CFLAGS = $(fuzz_cflags) $(CRITERION_CFLAGS) -Wno-missing-prototypes
+%C%_fuzz_rpcrdma_requester_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_rpcrdma_requester_LDADD = $(fuzz_libs) $(CRITERION_LIBS)
+noinst_PROGRAMS += %D%/fuzz_server_call
+%C%_fuzz_server_call_SOURCES = %D%/fuzz_server_call.c $(fuzz_double)
+%C%_fuzz_server_call_CFLAGS = $(fuzz_cflags) $(CRITERION_CFLAGS) -Wno-missing-prototypes
+%C%_fuzz_server_call_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_server_call_LDADD = $(fuzz_double_libs) $(CRITERION_LIBS)
 endif

@@ -20,7 +20,14 @@
 	X(rpcrdma_private) \
 	X(iwarp_mpa) \
 	X(iwarp_segment) \
-	X(iwarp_stream)
+	X(iwarp_stream) \
+	X(rpcrdma_requester) \
+	X(client_target)
+
+/* Those that make files, and take a millisecond for it: a binary of their own. */
+#define FUZZ_SLOW_TARGETS(X) \
+	X(iommu_probe) \
+	X(server_call)
 /* clang-format on */
 
 #endif
