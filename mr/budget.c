@@ -33,13 +33,21 @@ static uint64_t mr_half_of_memory(void)
 void mr_budget_init(struct mr_budget *budget, const struct mr_pool_params *params,
 		    const struct mr_provider *provider, const struct iommu_facts *facts)
 {
+	uint64_t cgroup = mr_cgroup_limit("");
+
 	memset(budget, 0, sizeof(*budget));
 	budget->memlock = UINT64_MAX;
 	if (provider->registers && !facts->ipc_lock)
 		budget->memlock = facts->memlock_soft;
 	budget->bytes_max = mr_half_of_memory();
+	snprintf(budget->bytes_name, sizeof(budget->bytes_name), "half of the machine's memory");
+	if (cgroup / 2 < budget->bytes_max) {
+		budget->bytes_max = cgroup / 2;
+		snprintf(budget->bytes_name, sizeof(budget->bytes_name),
+			 "half of the cgroup's memory.max");
+	}
 	budget->pinned_max = budget->bytes_max;
-	snprintf(budget->name, sizeof(budget->name), "half of the machine's memory");
+	memcpy(budget->name, budget->bytes_name, sizeof(budget->name));
 	if (budget->memlock < budget->pinned_max) {
 		budget->pinned_max = budget->memlock - budget->memlock / 4;
 		snprintf(budget->name, sizeof(budget->name), "three quarters of the memlock limit");
@@ -64,11 +72,9 @@ static uint64_t mr_budget_process_bytes(const struct mr_pool *pool)
 	return pages * MR_PAGE;
 }
 
-static int mr_budget_over(struct mr_pool *pool, size_t len, uint64_t limit, uint64_t used,
-			  struct util_err *err)
+static int mr_budget_over(struct mr_pool *pool, size_t len, const char *name, uint64_t limit,
+			  uint64_t used, struct util_err *err)
 {
-	bool whole = limit == pool->budget.memlock;
-	const char *name = whole ? "the memlock limit" : pool->budget.name;
 	char len_text[24], limit_text[24], used_text[24];
 
 	MR_LEDGER_ADD(&pool->ledger, limit_refusals, 1);
@@ -77,9 +83,12 @@ static int mr_budget_over(struct mr_pool *pool, size_t len, uint64_t limit, uint
 	util_size_format(used, used_text, sizeof(used_text));
 	util_err_set(err, -ENOMEM, "register %s more: %s is %s, of which %s are in use", len_text,
 		     name, limit_text, used_text);
-	util_err_hint(err, whole || strstr(name, "memlock")
-				   ? MR_BUDGET_REMEDY
-				   : "raise max-pinned, or use fewer or smaller buffers");
+	if (strstr(name, "memlock"))
+		util_err_hint(err, MR_BUDGET_REMEDY);
+	else if (strstr(name, "half"))
+		util_err_hint(err, "use fewer or smaller buffers, or set max-pinned=");
+	else
+		util_err_hint(err, "raise max-pinned, or use fewer or smaller buffers");
 	return -ENOMEM;
 }
 
@@ -95,10 +104,11 @@ static int mr_budget_room(struct mr_pool *pool, uint64_t used, size_t len, struc
 	uint64_t charged;
 
 	if (len > budget->pinned_max || used > budget->pinned_max - len)
-		return mr_budget_over(pool, len, budget->pinned_max, used, err);
+		return mr_budget_over(pool, len, budget->name, budget->pinned_max, used, err);
 	charged = mr_budget_process_bytes(pool);
 	if (len > budget->memlock || charged > budget->memlock - len)
-		return mr_budget_over(pool, len, budget->memlock, charged, err);
+		return mr_budget_over(pool, len, "the memlock limit", budget->memlock, charged,
+				      err);
 	return 0;
 }
 
@@ -106,11 +116,9 @@ int mr_budget_look(struct mr_pool *pool, enum mr_kind kind, size_t len, struct u
 {
 	const struct mr_budget *budget = &pool->budget;
 
-	if (len > budget->bytes_max || pool->bytes > budget->bytes_max - len) {
-		MR_LEDGER_ADD(&pool->ledger, limit_refusals, 1);
-		return util_err_set(err, -ENOMEM,
-				    "buffers would take half of the machine's memory");
-	}
+	if (len > budget->bytes_max || pool->bytes > budget->bytes_max - len)
+		return mr_budget_over(pool, len, budget->bytes_name, budget->bytes_max, pool->bytes,
+				      err);
 	if (!pool->provider->registers || pool->kind_free[kind] || pool->keyless)
 		return 0;
 	return mr_budget_room(pool, pool->pinned + mr_budget_pieces(pool), len, err);

@@ -43,7 +43,7 @@ struct chunk {
 struct mr_binder {
 	struct mr_pool *pool;
 	struct mr_grant *first, *last; /* idle */
-	unsigned idle, open, made, made_max;
+	unsigned idle, open, made;
 	unsigned generation;
 	bool windows;
 	struct util_list chunks;
@@ -86,8 +86,6 @@ static int binder_grow(struct mr_binder *binder)
 {
 	struct chunk *chunk;
 
-	if (binder->made + CHUNK > binder->made_max)
-		return -ENOSPC;
 	chunk = calloc(1, sizeof(*chunk));
 	if (!chunk)
 		return -ENOMEM;
@@ -106,8 +104,10 @@ static void window_free(struct mr_binder *binder, struct mr_grant *grant)
 {
 	struct mr_provider *provider = binder->pool->provider;
 
-	if (grant->window.priv)
+	if (grant->window.priv) {
 		provider->ops->window_free(provider, &grant->window);
+		atomic_fetch_sub_explicit(&provider->windows, 1, memory_order_relaxed);
+	}
 	grant->window = (struct mr_window){0};
 }
 
@@ -115,13 +115,33 @@ static void window_free(struct mr_binder *binder, struct mr_grant *grant)
 static int window_ready(struct mr_binder *binder, struct mr_grant *grant)
 {
 	struct mr_provider *provider = binder->pool->provider;
+	int ret;
 
 	if (grant->generation != binder->generation)
 		window_free(binder, grant);
 	grant->generation = binder->generation;
 	if (grant->window.priv)
 		return 0;
-	return provider->ops->window_alloc(provider, &grant->window);
+	ret = -ENOSPC;
+	if (atomic_fetch_add_explicit(&provider->windows, 1, memory_order_relaxed) <
+	    provider->max_windows)
+		ret = provider->ops->window_alloc(provider, &grant->window);
+	if (ret)
+		atomic_fetch_sub_explicit(&provider->windows, 1, memory_order_relaxed);
+	return ret;
+}
+
+/* Words for a window that is not to be had. */
+static int window_refused(struct mr_binder *binder, int code, struct util_err *err)
+{
+	const struct mr_provider *provider = binder->pool->provider;
+
+	MR_LEDGER_ADD(&binder->pool->ledger, limit_refusals, 1);
+	util_err_set(err, code, "memory windows: device %s has %u (max_mw), and %u are in use",
+		     provider->device, provider->max_windows,
+		     atomic_load_explicit(&provider->windows, memory_order_relaxed));
+	util_err_hint(err, "use fewer slots= or connections, or mr=pool");
+	return code;
 }
 
 /* Allocate the windows the first calls will want, so that none of them has to. */
@@ -139,7 +159,7 @@ static int windows_prepare(struct mr_binder *binder, uint32_t calls)
 		err = window_ready(binder, grant);
 		grant = grant->next;
 	}
-	return err;
+	return done > 1 ? 0 : err; /* the first calls may have to wait for each other */
 }
 
 /* ---- binder ----------------------------------------------------------------------------- */
@@ -155,13 +175,13 @@ int mr_binder_create(struct mr_binder **binderp, struct mr_pool *pool, uint32_t 
 	util_list_init(&binder->chunks);
 	binder->pool = pool;
 	binder->windows = pool->mode == MR_MODE_WINDOW;
-	binder->made_max = binder->windows ? pool->provider->max_windows : UINT32_MAX;
 	ret = binder->windows ? windows_prepare(binder, calls) : binder_grow(binder);
 	if (ret) {
+		if (binder->windows)
+			window_refused(binder, ret, err);
+		else
+			util_err_set(err, ret, "no memory to manage grants");
 		mr_binder_destroy(binder);
-		util_err_set(err, ret, "memory windows: %s has %u, and not %u are to be had",
-			     pool->provider->device, pool->provider->max_windows, calls + ROTATION);
-		util_err_hint(err, "use fewer slots= or connections, or mr=pool");
 		return ret;
 	}
 	*binderp = binder;
@@ -216,7 +236,7 @@ static int open_bound(struct mr_binder *binder, const struct mr_cell *cell, stru
 	if (!ret)
 		ret = provider->ops->window_next_key(provider, &grant->window, &grant->rkey);
 	if (ret)
-		return util_err_set(err, ret, "device %s has no window left", provider->device);
+		return window_refused(binder, ret, err);
 	grant->op = (struct mr_op){
 		.kind = MR_OP_BIND,
 		.window = &grant->window,
@@ -289,23 +309,27 @@ static int grant_fill(struct mr_binder *binder, const struct mr_lease *lease,
 int mr_grant_open(struct mr_binder *binder, const struct mr_lease *lease, void *addr, size_t len,
 		  enum mr_kind kind, struct mr_grant **grantp, struct util_err *err)
 {
-	unsigned keep = binder->windows ? ROTATION : 0;
+	unsigned keep = binder->windows ? ROTATION : 0, tries;
 	struct mr_grant *grant;
 	int ret = 0;
 
 	if (binder->idle <= keep)
 		ret = binder_grow(binder);
-	/* At the device's last window the rotation gets shorter before anything is refused. */
+	/* At the end of memory the rotation gets shorter before anything is refused. */
 	if (ret && !binder->idle)
-		return util_err_set(err, ret, "no window or memory left for one more call");
-	grant = idle_take(binder);
-	grant->len = (uint32_t)len;
-	grant->iova =
-		lease->iova + (uint64_t)((const uint8_t *)addr - (const uint8_t *)lease->addr);
-	ret = grant_fill(binder, lease, grant, addr, kind, err);
-	if (ret < 0) {
-		idle_add_first(binder, grant);
-		return ret;
+		return util_err_set(err, ret, "no memory left for one more call");
+	for (tries = binder->idle;; tries--) {
+		grant = idle_take(binder);
+		grant->len = (uint32_t)len;
+		grant->iova = lease->iova +
+			      (uint64_t)((const uint8_t *)addr - (const uint8_t *)lease->addr);
+		ret = grant_fill(binder, lease, grant, addr, kind, err);
+		if (ret >= 0)
+			break;
+		idle_add_last(binder, grant);
+		/* The device has no more windows: another idle grant may have one. */
+		if (!binder->windows || tries <= 1)
+			return ret;
 	}
 	binder->open++;
 	*grantp = grant;

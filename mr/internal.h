@@ -180,6 +180,7 @@ struct mr_budget {
 	uint64_t pinned_max; /* bytes this pool may pin */
 	uint64_t soft;	     /* a quarter: beyond it, idle memory is reused before growing */
 	uint64_t bytes_max;  /* of memory, pinned or not */
+	char bytes_name[40]; /* what that comes from: "half of the machine's memory", ... */
 	uint64_t memlock;    /* the limit that binds this process, UINT64_MAX: none */
 	char name[40];	     /* what pinned_max comes from: "max-pinned", ... */
 };
@@ -295,6 +296,9 @@ void mr_foreign_give(struct mr_pool *pool, struct mr_cell *cell);
 void mr_foreign_cell_give(struct mr_pool *pool, struct mr_cell *cell);
 /* What lies below the lease. */
 const struct mr_registration *mr_cell_registration(const struct mr_cell *cell);
+
+/* cgroup.c: bytes the control group allows, UINT64_MAX: no bound.  root: "" (tests: a tree). */
+uint64_t mr_cgroup_limit(const char *root);
 
 /* budget.c */
 /* Book len for a piece of memory that is there already, if it fits.  Any thread, no lock. */

@@ -105,6 +105,8 @@ struct mr_provider {
 	bool odp;	      /* on-demand paging: MR_ACCESS_ON_DEMAND works */
 	int numa_node;	      /* the device's, -1 unknown */
 	char device[64];
+	/* mr's own: what lives on this domain, held against the device's limits before asking */
+	_Atomic uint32_t regions, windows;
 };
 
 /* For tcp: no device, nothing pinned, keys 0. */
@@ -118,7 +120,8 @@ void mr_provider_plain_init(struct mr_provider *p);
 	X(deregistrations)                                                                         \
 	X(pages_charged)                                                                           \
 	X(pages_released)                                                                          \
-	X(iova_maps) X(iova_unmaps) X(iova_reuses) X(windows_bound) X(invalidations_local)         \
+	X(iova_maps)                                                                               \
+	X(iova_unmaps) X(iova_reuses) X(windows_bound) X(invalidations_local)                      \
 		X(invalidations_remote) X(invalidation_batches) X(limit_refusals) X(leases_taken)  \
 			X(leases_given) X(leases_quarantined) X(slabs_created) X(slabs_destroyed)  \
 				X(bytes_registered_now) X(pages_charged_now) X(locked_pages_now)   \
@@ -131,10 +134,10 @@ void mr_provider_plain_init(struct mr_provider *p);
 #define MR_LEDGER_WINDOW_FIELDS(X)                                                                 \
 	X(windows_dropped)                                                                         \
 	X(windows_now)                                                                             \
-	X(invalidation_batches_1) X(invalidation_batches_2) X(invalidation_batches_4)              \
-		X(invalidation_batches_8) X(invalidation_batches_16) X(invalidation_batches_32)    \
-			X(invalidation_batches_more) X(cache_evictions) X(cache_unmaps_seen)       \
-				X(cache_stale) X(bounces)
+	X(invalidation_batches_1)                                                                  \
+	X(invalidation_batches_2) X(invalidation_batches_4) X(invalidation_batches_8)              \
+		X(invalidation_batches_16) X(invalidation_batches_32) X(invalidation_batches_more) \
+			X(cache_evictions) X(cache_unmaps_seen) X(cache_stale) X(bounces)
 
 struct mr_ledger {
 #define MR_LEDGER_DECLARE(name) _Atomic uint64_t name;

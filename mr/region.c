@@ -31,6 +31,23 @@ static void mr_region_count_close(struct mr_ledger *ledger, const struct mr_regi
 	MR_LEDGER_SUB(ledger, locked_pages_now, reg->locked_pages);
 }
 
+/* One more region, if the device has room for it. */
+static int mr_region_reserve(struct mr_provider *provider, struct mr_ledger *ledger,
+			     struct util_err *err)
+{
+	if (atomic_fetch_add_explicit(&provider->regions, 1, memory_order_relaxed) <
+	    provider->max_regions)
+		return 0;
+	atomic_fetch_sub_explicit(&provider->regions, 1, memory_order_relaxed);
+	MR_LEDGER_ADD(ledger, limit_refusals, 1);
+	util_err_set(err, -ENOSPC,
+		     "device %s holds at most %u registrations (max_mr), and so many "
+		     "are there",
+		     provider->device, provider->max_regions);
+	util_err_hint(err, "mr=pool needs the fewest; larger buffers need fewer");
+	return -ENOSPC;
+}
+
 /*
  * Register; *reg is set only on success.  Errors are the provider's (mr.h).  A refusal for want of
  * memory is counted: it is how a limit shows.
@@ -40,14 +57,18 @@ int mr_region_open(const struct mr_region_params *params, struct mr_registration
 {
 	struct mr_provider *provider = params->provider;
 	struct mr_registration made = {0};
-	int ret;
+	int ret = mr_region_reserve(provider, params->ledger, err);
 
+	if (ret)
+		return ret;
 	ret = provider->ops->register_memory(provider, params->addr, params->len, params->page_size,
 					     params->access, &made, err);
 	if (ret == -ENOMEM)
 		MR_LEDGER_ADD(params->ledger, limit_refusals, 1);
-	if (ret)
+	if (ret) {
+		atomic_fetch_sub_explicit(&provider->regions, 1, memory_order_relaxed);
 		return ret;
+	}
 	if (provider->registers)
 		mr_region_count_open(params->ledger, &made);
 	*reg = made;
@@ -61,6 +82,7 @@ void mr_region_close(struct mr_provider *provider, struct mr_ledger *ledger,
 	struct mr_registration made = *reg;
 
 	provider->ops->deregister_memory(provider, reg);
+	atomic_fetch_sub_explicit(&provider->regions, 1, memory_order_relaxed);
 	/* Where mlock stands in for pins, ranges that overlap are unlocked by the last of them. */
 	made.locked_pages = reg->locked_pages;
 	if (provider->registers)
