@@ -146,7 +146,7 @@ static int pinning_register(struct mr_provider *p, void *addr, size_t len, size_
 		.len = len,
 		.iova = (uintptr_t)addr,
 		.access = access,
-		.pages_charged = len / 4096,
+		.pages_charged = ((uintptr_t)addr + len - 1) / 4096 - (uintptr_t)addr / 4096 + 1,
 		.priv = ring,
 	};
 	return 0;

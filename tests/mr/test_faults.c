@@ -79,6 +79,102 @@ Test(mr_faults, every_failed_registration_leaves_no_trace)
 	}
 }
 
+/* Calls in one mode: grants of leases and of memory that is not ours, and a lost connection. */
+static void exercise_grants(struct mr_pool *pool)
+{
+	static char foreign[3][4096] __attribute__((aligned(4096)));
+	struct mr_grant *grants[6] = {0}, *grant;
+	struct mr_lease *leases[6] = {0};
+	struct mr_binder *binder = NULL;
+	struct util_err err = {0};
+
+	if (mr_binder_create(&binder, pool, 4, &err)) {
+		cr_assert(err.code && err.what[0]);
+		return;
+	}
+	for (unsigned i = 0; i < 6; i++) {
+		int ret = i < 3 ? mr_lease_take(pool, MR_KIND_READ, 8192, &leases[i], &err)
+				: mr_lease_take_memory(pool, MR_KIND_WRITE, foreign[i - 3], 4096,
+						       &leases[i], &err);
+
+		if (!ret)
+			ret = mr_grant_open(binder, leases[i], leases[i]->addr, leases[i]->len,
+					    leases[i]->kind, &grants[i], &err);
+		cr_assert(ret >= 0 || (err.code == ret && err.what[0]), "an error has words");
+	}
+	for (unsigned i = 0; i < 3; i++)
+		if (grants[i] && mr_grant_close(binder, grants[i]))
+			mr_grant_end(binder, grants[i]);
+	mr_binder_reset(binder);
+	for (unsigned i = 3; i < 6; i++)
+		if (grants[i])
+			mr_grant_end(binder, grants[i]);
+	if (leases[0] &&
+	    mr_grant_open(binder, leases[0], leases[0]->addr, 100, MR_KIND_READ, &grant, &err) >= 0)
+		mr_grant_end(binder, grant);
+	for (unsigned i = 0; i < 6; i++)
+		mr_lease_give(leases[i]);
+	mr_binder_destroy(binder);
+}
+
+/* One run in one mode with a failure in it; true when the failure was reached. */
+static bool fail_grants(enum mr_mode mode, unsigned reg, unsigned window, long alloc)
+{
+	struct fake_provider fake;
+	struct mr_ledger ledger;
+	struct mr_ledger_snapshot snap;
+	struct mr_pool_params params = {.mode = mode,
+					.ledger_parent = &ledger,
+					.monitor = MR_MONITOR_OFF,
+					.numa_node = -1,
+					.slab_size = 1 << 20};
+	struct mr_pool *pool = NULL;
+	struct util_err err = {0};
+	long live = wrap_live, calls;
+
+	mr_ledger_init(&ledger, NULL);
+	fake_provider_init(&fake);
+	fake.unaligned = true;
+	fake.p.max_windows = 1000;
+	fake.fail_at = reg;
+	fake.window_fail_at = window;
+	wrap_calls = 0;
+	wrap_fail_at = alloc;
+	if (!mr_pool_create(&pool, &fake.p, &params, &err)) {
+		exercise_grants(pool);
+		mr_pool_destroy(pool);
+	}
+	wrap_fail_at = 0;
+	calls = wrap_calls;
+	check_clean(&fake, &ledger);
+	mr_ledger_read(&ledger, &snap);
+	cr_assert_eq(fake.windows, 0);
+	cr_assert_eq(fake.p.regions, 0);
+	cr_assert_eq(fake.p.windows, 0);
+	cr_assert_eq(snap.windows_now, 0);
+	cr_assert_eq(snap.windows_bound,
+		     snap.invalidations_local + snap.invalidations_remote + snap.windows_dropped);
+	cr_assert_eq(wrap_live, live, "memory was lost");
+	return reg ? fake.calls >= reg : window ? fake.window_calls >= window : calls >= alloc;
+}
+
+Test(mr_faults, every_failed_step_of_a_grant_leaves_no_trace_in_any_mode)
+{
+	for (unsigned mode = 0; mode < MR_MODE_ODP; mode++) {
+		unsigned n = 1;
+
+		while (fail_grants((enum mr_mode)mode, n, 0, 0))
+			n++;
+		cr_expect_gt(n, 3, "registrations in %s", mr_mode_name((enum mr_mode)mode));
+		for (n = 1; fail_grants((enum mr_mode)mode, 0, n, 0);)
+			n++;
+		cr_expect(mode != MR_MODE_WINDOW || n > 64, "windows");
+		for (n = 1; fail_grants((enum mr_mode)mode, 0, 0, n);)
+			n++;
+		cr_expect_gt(n, 5, "allocations");
+	}
+}
+
 Test(mr_faults, every_failed_allocation_or_mapping_leaves_no_trace)
 {
 	for (long n = 1;; n++) {

@@ -17,7 +17,7 @@ TestSuite(mr_model);
 
 #define THREADS 3
 #define HELD 24
-#define STEPS 40000
+#define STEPS 112000 /* times three threads, times three tests: a million */
 
 struct model {
 	struct mr_pool *pool;
