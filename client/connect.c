@@ -11,9 +11,6 @@
 
 #include "client/internal.h"
 
-#define PORT_RDMA 20049
-#define PORT_TCP 2049
-
 bool client_transient(int err)
 {
 	switch (err) {
@@ -119,13 +116,13 @@ int client_connect(struct nfsrdma *mount)
 	int err;
 
 	if (!port)
-		port = tcp ? PORT_TCP : PORT_RDMA;
+		port = tcp ? CLIENT_PORT_TCP : CLIENT_PORT_RDMA;
 	err = connect_proto(mount, tcp ? CLIENT_PROTO_TCP : CLIENT_PROTO_RDMA, (uint16_t)port);
 	if (!err || tcp || !o->fallback_tcp)
 		return err;
 	first = mount->err;
 	util_log(&mount->log, UTIL_LOG_WARN, "%s; falling back to tcp", first.what);
-	if (connect_proto(mount, CLIENT_PROTO_TCP, PORT_TCP)) {
+	if (connect_proto(mount, CLIENT_PROTO_TCP, CLIENT_PORT_TCP)) {
 		mount->err = first;
 		return err;
 	}

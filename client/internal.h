@@ -30,6 +30,8 @@
 #include "client/options.h"
 #include "transport/transport.h"
 
+#define CLIENT_PORT_RDMA 20049
+#define CLIENT_PORT_TCP 2049
 #define CLIENT_MAX_CONNS 16
 #define CLIENT_MAX_ADDRS 16
 #define CLIENT_MAX_LINKS 40	     /* symlinks in one walk, as path_resolution(7) */
@@ -320,6 +322,8 @@ int client_exports(struct nfsrdma *mount, struct transport_client *conn, uint8_t
 int client_mount_new(struct nfsrdma **mountp, const char *target, bool server_only,
 		     const struct nfsrdma_options *opts, struct util_err *err);
 void client_mount_free(struct nfsrdma *mount);
+/* rsize and wsize in force, from what FSINFO said. */
+void client_mount_sizes(struct nfsrdma *mount, const struct client_fsinfo *info);
 /* Connect to the server, all addresses in turn, each once. */
 int client_connect(struct nfsrdma *mount);
 void client_disconnect(struct nfsrdma *mount);

@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += %D%/libclient.la
 	%D%/url.c %D%/resolve.c %D%/cred.c %D%/error.c %D%/ctx.c %D%/connect.c %D%/mountd.c \
 	%D%/mountproto.c %D%/export.c %D%/mount.c %D%/info.c %D%/drive.c %D%/call.c %D%/proc.c \
 	%D%/path.c %D%/lookup.c %D%/attr.c %D%/name.c %D%/link.c %D%/dir.c %D%/fs.c %D%/file.c \
+	%D%/doctor.h %D%/doctor.c %D%/doctor_machine.c %D%/doctor_server.c \
 	%D%/buf.c %D%/rw.c %D%/io.c %D%/read.c %D%/write.c %D%/unstable.c %D%/commit.c
 %C%_libclient_la_CFLAGS = $(AM_CFLAGS) $(TIRPC_CFLAGS)
 

@@ -140,7 +140,7 @@ static uint32_t io_size(uint64_t asked, uint32_t server_max, size_t lease_max)
 	return size ? (uint32_t)size : 1;
 }
 
-static void mount_sizes(struct nfsrdma *mount, const struct client_fsinfo *info)
+void client_mount_sizes(struct nfsrdma *mount, const struct client_fsinfo *info)
 {
 	size_t lease_max = mr_pool_max_lease(transport_client_pool(mount->conn[0]));
 
@@ -169,7 +169,7 @@ static int mount_export(struct nfsrdma *mount, struct transport_client *conn, vo
 		util_err_prefix(&mount->err, "FSINFO of %s", mount->export_path);
 		return err;
 	}
-	mount_sizes(mount, &info);
+	client_mount_sizes(mount, &info);
 	mount->mounted = true;
 	return 0;
 }

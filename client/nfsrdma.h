@@ -272,6 +272,29 @@ enum nfsrdma_stats_group { NFSRDMA_STATS_LEDGER, NFSRDMA_STATS_TRANSPORT };
 void nfsrdma_stats(struct nfsrdma *mount, enum nfsrdma_stats_group group,
 		   void (*fn)(void *arg, const char *name, uint64_t value), void *arg);
 
+/* ---- doctor ----------------------------------------------------------------------------- */
+
+enum nfsrdma_verdict { NFSRDMA_OK, NFSRDMA_WARN, NFSRDMA_FAIL };
+
+/* One step of the examination; the texts are valid during the call only. */
+struct nfsrdma_finding {
+	enum nfsrdma_verdict verdict;
+	const char *step;   /* "limits", "device", "module", "address", "route", "connect", ... */
+	const char *detail; /* what was found, or tried and why it failed */
+	const char *remedy; /* what to do about it, "" where nothing need be done */
+};
+
+/*
+ * Walk the way from this machine's limits to a first READ and tell each step, in order, until one
+ * fails on which the others depend: limits, device, module, address, route, connect, private data,
+ * NULL, MOUNT, FSINFO, READ, registration, memlock, pins, IOMMU.  target and opts as for
+ * nfsrdma_mount().  A target that is a file is read from; in a directory a file is looked for.
+ * 0: nothing failed (there may be warnings); else the errno of the first failure.  -EINVAL before any
+ * step: a bad target or option.
+ */
+int nfsrdma_doctor(const char *target, const struct nfsrdma_options *opts,
+		   void (*fn)(void *arg, const struct nfsrdma_finding *finding), void *arg);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

@@ -83,6 +83,17 @@ const char *transport_client_fabric(const struct transport_client *client);
 const struct fabric_attr *transport_client_attr(const struct transport_client *client);
 const struct sockaddr_storage *transport_client_local(const struct transport_client *client);
 
+/* What the connection's two ends agreed on, for doctor and reports. */
+struct transport_agreed {
+	bool private_data;           /* the server sent RFC 8797's */
+	bool peer_invalidates;       /* and said that it understands remote invalidation */
+	uint32_t send_size, recv_size; /* inline thresholds in bytes */
+	uint32_t credits;            /* the last grant; 1 before the first reply */
+};
+
+/* 0; -EOPNOTSUPP on tcp, -ENOTCONN while the connection is down. */
+int transport_client_agreed(const struct transport_client *client, struct transport_agreed *agreed);
+
 struct transport_counters {
 	uint64_t rpcs, doorbells, progress_sends, receive_calls, completions_signalled, credit_waits, retransmits,
 		reconnects, bytes_sent, bytes_received;

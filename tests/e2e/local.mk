@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-EXTRA_DIST += %D%/bad-input.sh %D%/bench.sh %D%/cli.sh %D%/containers.sh %D%/every-procedure.py %D%/ganesha.sh \
+EXTRA_DIST += %D%/bad-input.sh %D%/bench.sh %D%/cli.sh %D%/containers.sh %D%/doctor.sh %D%/every-procedure.py %D%/ganesha.sh \
 	%D%/handle-after-restart.py %D%/install.sh %D%/libnfs-tools.sh %D%/matrix.sh %D%/nfsrdmad.sh \
 	%D%/steady.sh %D%/tshark.sh %D%/tshark-tcp.sh %D%/unprivileged.sh %D%/unprivileged-server.sh
 check_PROGRAMS += %D%/no_uring

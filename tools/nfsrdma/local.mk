@@ -6,7 +6,7 @@ noinst_LTLIBRARIES += %D%/libcli.la
 	%D%/options.c %D%/report.c %D%/target.c %D%/output.c %D%/mode.c %D%/owner.c %D%/progress.c \
 	%D%/place.c %D%/local_io.c %D%/transfer.c %D%/interrupt.c \
 	%D%/copy_out.c %D%/copy_file.c %D%/copy_tree.c \
-	%D%/cmd_cat.c %D%/cmd_chmod.c %D%/cmd_chown.c %D%/cmd_cp.c %D%/cmd_df.c %D%/cmd_exports.c \
+	%D%/cmd_cat.c %D%/cmd_chmod.c %D%/cmd_chown.c %D%/cmd_cp.c %D%/cmd_df.c %D%/cmd_doctor.c %D%/cmd_exports.c \
 	%D%/cmd_ln.c %D%/cmd_ls.c %D%/cmd_mkdir.c %D%/cmd_mv.c %D%/cmd_readlink.c %D%/cmd_rm.c \
 	%D%/cmd_rmdir.c %D%/cmd_stat.c %D%/cmd_touch.c %D%/cmd_truncate.c %D%/cmd_write.c
 %C%_libcli_la_CFLAGS = $(AM_CFLAGS) $(URING_CFLAGS) $(JANSSON_CFLAGS)

@@ -12,9 +12,9 @@
 #include "json.h"
 
 static const struct cli_command *const commands[] = {
-	&cmd_ls,       &cmd_stat,  &cmd_cat,   &cmd_write, &cmd_cp,	  &cmd_mkdir,
-	&cmd_rm,       &cmd_rmdir, &cmd_mv,    &cmd_ln,	   &cmd_readlink, &cmd_touch,
-	&cmd_truncate, &cmd_chmod, &cmd_chown, &cmd_df,	   &cmd_exports,  NULL,
+	&cmd_ls,    &cmd_stat, &cmd_cat,     &cmd_write,    &cmd_cp,	&cmd_mkdir,    &cmd_rm,
+	&cmd_rmdir, &cmd_mv,   &cmd_ln,	     &cmd_readlink, &cmd_touch, &cmd_truncate, &cmd_chmod,
+	&cmd_chown, &cmd_df,   &cmd_exports, &cmd_doctor,   NULL,
 };
 
 /* What would fail in every command is said before one begins. */

@@ -359,6 +359,8 @@ static struct server_op *op_get(struct server_worker *w, struct transport_reques
 
 static void op_replay(struct server_op *op, uint8_t *reply, size_t len)
 {
+	util_log(op->srv->log, UTIL_LOG_INFO, "%s answered from the duplicate-request cache",
+		 wire_nfs3_proc_name(op->proc_num));
 	if (server_begin_bare(op, len)) {
 		wire_put_fixed(&op->req->results, reply, len);
 		server_reply(op);

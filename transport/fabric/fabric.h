@@ -69,6 +69,8 @@ struct fabric_attr {
 	uint32_t max_rd_atomic;    /* RDMA Reads outstanding each way */
 	uint64_t max_msg;          /* longest message of one work request */
 	bool windows;              /* type-2 memory windows */
+	bool region_addresses;     /* regions may have addresses of our choice; else peers see the
+				    * process's own */
 	uint64_t link_bps;         /* port rate, 0 unknown */
 	int numa_node;             /* -1 unknown */
 };

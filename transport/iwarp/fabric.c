@@ -68,6 +68,7 @@ static void fill_attr(struct fabric_attr *attr)
 		.max_rd_atomic = IWARP_RD_MAX,
 		.max_msg = UINT64_C(1) << 31,
 		.windows = true,
+		.region_addresses = true,
 		.numa_node = -1,
 	};
 }

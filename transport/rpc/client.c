@@ -133,13 +133,42 @@ static int try_link(struct transport_core *core, const struct transport_link_ops
 	return code;
 }
 
-/* Both attempts failed: the user sees both, and the second one's remedy. */
+/*
+ * Both attempts failed: the user sees both, and the second one's remedy.  The line has room for two
+ * halves; the device's half is the longer one, the server being named in the other.
+ */
 static int both_failed(struct util_err *err, const struct util_err *first,
 		       const struct util_err *second)
 {
-	util_err_set(err, second->code, "verbs: %.110s; iwarp: %.120s", first->what, second->what);
-	util_err_hint(err, "%s", second->hint);
+	int room = (int)sizeof(err->what) - (int)sizeof("verbs: ; iwarp: ");
+	int second_len = (int)strnlen(second->what, (size_t)room);
+
+	if (second_len > room / 2 && strlen(first->what) > (size_t)room / 2)
+		second_len = room / 2;
+	util_err_set(err, second->code, "verbs: %.*s; iwarp: %.*s", room - second_len, first->what,
+		     second_len, second->what);
+	util_err_hint(err, "%s", second->hint[0] ? second->hint : first->hint);
 	return second->code;
+}
+
+/* For -v: which fabric it became, and why. */
+static void say_fabric(const struct transport_client *client, const char *why)
+{
+	const struct fabric_attr *attr = transport_client_attr(client);
+
+	util_log(client->params.log, UTIL_LOG_INFO, "fabric: %s%s%s: %s",
+		 transport_client_fabric(client), attr ? " on " : "", attr ? attr->device : "",
+		 why);
+}
+
+static int try_forced(struct transport_core *core, const struct fabric_ops *ops,
+		      struct util_err *err)
+{
+	int code = try_link(core, &rpcrdma_link_ops, ops, err);
+
+	if (code == 0)
+		say_fabric(&core->client, "asked for");
+	return code;
 }
 
 static int try_rdma(struct transport_core *core, struct util_err *err)
@@ -150,14 +179,18 @@ static int try_rdma(struct transport_core *core, struct util_err *err)
 	if (params->fabric_ops)
 		return try_link(core, &rpcrdma_link_ops, params->fabric_ops, err);
 	if (params->fabric == TRANSPORT_FABRIC_VERBS)
-		return try_link(core, &rpcrdma_link_ops, &verbs_fabric_ops, err);
+		return try_forced(core, &verbs_fabric_ops, err);
 	if (params->fabric == TRANSPORT_FABRIC_IWARP)
-		return try_link(core, &rpcrdma_link_ops, &iwarp_fabric_ops, err);
-	if (try_link(core, &rpcrdma_link_ops, &verbs_fabric_ops, &first) == 0)
+		return try_forced(core, &iwarp_fabric_ops, err);
+	if (try_link(core, &rpcrdma_link_ops, &verbs_fabric_ops, &first) == 0) {
+		say_fabric(&core->client, "an RDMA device leads to the server");
 		return 0;
-	util_log(params->log, UTIL_LOG_INFO, "verbs: %s; trying iwarp", first.what);
-	if (try_link(core, &rpcrdma_link_ops, &iwarp_fabric_ops, &second) == 0)
+	}
+	util_log(params->log, UTIL_LOG_INFO, "fabric: not verbs: %s", first.what);
+	if (try_link(core, &rpcrdma_link_ops, &iwarp_fabric_ops, &second) == 0) {
+		say_fabric(&core->client, "in software, since no RDMA device got through");
 		return 0;
+	}
 	return both_failed(err, &first, &second);
 }
 
@@ -290,6 +323,11 @@ const char *transport_client_fabric(const struct transport_client *client)
 const struct fabric_attr *transport_client_attr(const struct transport_client *client)
 {
 	return client->link->ops->attr(client->link);
+}
+
+int transport_client_agreed(const struct transport_client *client, struct transport_agreed *agreed)
+{
+	return client->link->ops->agreed(client->link, agreed);
 }
 
 const struct sockaddr_storage *transport_client_local(const struct transport_client *client)

@@ -72,6 +72,7 @@ struct transport_link_ops {
 	struct mr_pool *(*pool)(struct transport_link *link);
 	const struct fabric_attr *(*attr)(const struct transport_link *link);
 	const char *(*fabric_name)(const struct transport_link *link);
+	int (*agreed)(const struct transport_link *link, struct transport_agreed *agreed);
 };
 
 extern const struct transport_link_ops tcp_link_ops;

@@ -43,17 +43,18 @@ void rpcrdma_private_encode(const struct rpcrdma_private *p, uint8_t buf[RPCRDMA
 	buf[7] = encode_size(p->recv_size);
 }
 
-void rpcrdma_private_decode(struct rpcrdma_private *p, const uint8_t *buf, size_t len)
+bool rpcrdma_private_decode(struct rpcrdma_private *p, const uint8_t *buf, size_t len)
 {
 	p->send_size = RPCRDMA_INLINE_MIN;
 	p->recv_size = RPCRDMA_INLINE_MIN;
 	p->remote_invalidation = false;
 	if (len < RPCRDMA_PRIVATE_LEN || util_get_be32(buf) != PRIVATE_MAGIC ||
 	    buf[4] != PRIVATE_VERSION)
-		return;
+		return false;
 	p->remote_invalidation = buf[5] & PRIVATE_REMOTE_INVALIDATION;
 	p->send_size = decode_size(buf[6]);
 	p->recv_size = decode_size(buf[7]);
+	return true;
 }
 
 uint32_t rpcrdma_inline_size(uint32_t wish)

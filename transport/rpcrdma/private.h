@@ -21,9 +21,11 @@ struct rpcrdma_private {
 
 /* Sizes are cut to whole KiB and into the format's range. */
 void rpcrdma_private_encode(const struct rpcrdma_private *p, uint8_t buf[RPCRDMA_PRIVATE_LEN]);
-/* What the peer can do.  Data that is absent, short, foreign or of another version: the defaults.
+/*
+ * What the peer can do.  Data that is absent, short, foreign or of another version: the defaults,
+ * and false.
  */
-void rpcrdma_private_decode(struct rpcrdma_private *p, const uint8_t *buf, size_t len);
+bool rpcrdma_private_decode(struct rpcrdma_private *p, const uint8_t *buf, size_t len);
 /* A wish in bytes made one the format can say: whole KiB in [1024, 65536]; 0 is the default. */
 uint32_t rpcrdma_inline_size(uint32_t wish);
 /* The threshold of one direction: the smaller of what one sends and the other receives. */

@@ -308,9 +308,11 @@ static void on_established(struct rpcrdma_link *link)
 	struct transport_client *client = link->link.client;
 	struct rpcrdma_private peer;
 
-	rpcrdma_private_decode(&peer, link->conn->peer_private, link->conn->peer_private_len);
+	link->peer_private = rpcrdma_private_decode(&peer, link->conn->peer_private,
+						    link->conn->peer_private_len);
 	link->send_threshold = rpcrdma_inline_threshold(link->inline_size, peer.recv_size);
 	link->recv_threshold = rpcrdma_inline_threshold(peer.send_size, link->inline_size);
+	link->peer_invalidates = peer.remote_invalidation;
 	link->up = true;
 	client->local = link->conn->local;
 	client->local_len = sizeof(client->local);
@@ -474,6 +476,22 @@ static const char *link_fabric_name(const struct transport_link *tlink)
 	return rpcrdma_link_of(tlink)->ops->name;
 }
 
+static int link_agreed(const struct transport_link *tlink, struct transport_agreed *agreed)
+{
+	const struct rpcrdma_link *link = rpcrdma_link_of(tlink);
+
+	if (!link->up)
+		return -ENOTCONN;
+	*agreed = (struct transport_agreed){
+		.private_data = link->peer_private,
+		.peer_invalidates = link->peer_invalidates,
+		.send_size = link->send_threshold,
+		.recv_size = link->recv_threshold,
+		.credits = link->credits,
+	};
+	return 0;
+}
+
 const struct transport_link_ops rpcrdma_link_ops = {
 	.name = "rpcrdma",
 	.create = link_create,
@@ -492,4 +510,5 @@ const struct transport_link_ops rpcrdma_link_ops = {
 	.pool = link_pool,
 	.attr = link_attr,
 	.fabric_name = link_fabric_name,
+	.agreed = link_agreed,
 };

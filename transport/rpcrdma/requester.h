@@ -68,6 +68,7 @@ struct rpcrdma_link {
 	/* the connection's */
 	uint32_t send_threshold, recv_threshold;
 	uint32_t credits, inflight;
+	bool peer_private, peer_invalidates;
 	struct util_err why; /* the first completion error, in words */
 	/* memory */
 	struct rpcrdma_recvq recvq;

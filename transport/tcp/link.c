@@ -223,6 +223,11 @@ static const char *link_fabric_name(const struct transport_link *l)
 	return "tcp";
 }
 
+static int link_agreed(const struct transport_link *l, struct transport_agreed *agreed)
+{
+	return -EOPNOTSUPP;
+}
+
 const struct transport_link_ops tcp_link_ops = {
 	.name = "tcp",
 	.create = link_create,
@@ -241,4 +246,5 @@ const struct transport_link_ops tcp_link_ops = {
 	.pool = link_pool,
 	.attr = link_attr,
 	.fabric_name = link_fabric_name,
+	.agreed = link_agreed,
 };

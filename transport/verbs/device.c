@@ -142,6 +142,7 @@ int verbs_device_query(struct verbs_domain *domain, uint8_t port, struct util_er
 	attr->max_inline = probe_inline(verbs, domain->pd, attr->max_sge);
 	if (refuses_iova(domain->pd))
 		domain->quirks |= VERBS_QUIRK_FORCES_VA;
+	attr->region_addresses = !(domain->quirks & VERBS_QUIRK_FORCES_VA);
 	verbs_provider_init(domain, &dev);
 	return 0;
 }
