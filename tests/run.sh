@@ -116,6 +116,7 @@ run_one() { # name kind path
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	printf '%-22s %4d passed %3d failed %3d skipped %4d s\n' "$1" $p $f $s $((SECONDS - start))
 	grep '^ok.*# SKIP' "$tap" | sed 's/^/    /'
+	sed -n 's/^# time: /    /p' "$tap"
 	if [ $f != 0 ]; then
 		failures="$failures $1"
 		grep -A12 '^not ok' "$tap" | head -n 80 | sed 's/^/    /'

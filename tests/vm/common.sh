@@ -19,6 +19,12 @@ vm_die() {
 	exit 1
 }
 
+# Something this machine cannot give: the caller skips, with this reason.
+vm_lacks() {
+	echo "$*"
+	exit 77
+}
+
 # First 12 hex digits of the SHA-256 of standard input.
 vm_hash() { sha256sum | cut -c1-12; }
 
@@ -49,10 +55,11 @@ vm_apt_install() {
 			missing+=("$package")
 	done
 	[ ${#missing[@]} -eq 0 ] && return 0
-	[ "$(id -u)" = 0 ] || vm_die "missing packages, install them as root: apt-get install ${missing[*]}"
+	[ "$(id -u)" = 0 ] || vm_lacks "packages are missing: apt-get install ${missing[*]}"
 	vm_say "apt-get install ${missing[*]}"
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-		-o DPkg::Lock::Timeout=300 "${missing[@]}" >&2
+		-o DPkg::Lock::Timeout=300 "${missing[@]}" >&2 ||
+		vm_lacks "packages are missing and cannot be fetched: ${missing[*]}"
 }
 
 # vm_lock NAME: one builder at a time; released when the script ends.

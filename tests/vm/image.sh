@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# image.sh - print the path of the guest's root folder, making it first if the cache has none.
+# image.sh - print the path of the guest's root folder, making it first if the cache has none.  Status 77 as in
+# kernel.sh.
 #
 # The guest's user land is the dependency closure of a few Debian packages, downloaded and unpacked
 # into a folder, never installed: no service starts on the host, no script of a package runs.  The
@@ -11,7 +12,7 @@ set -euo pipefail
 
 # What the guest runs, and the libraries our own programs are linked with.
 packages=(libc6 libc-bin libgcc-s1 bash coreutils grep sed gawk procps util-linux mount busybox-static iproute2
-	netbase iputils-ping strace nfs-kernel-server nfs-common rpcbind ibverbs-providers ibverbs-utils
+	netbase iputils-ping strace fio tar diffutils nfs-kernel-server nfs-common rpcbind ibverbs-providers ibverbs-utils
 	rdmacm-utils libtirpc3 liburing2 libisal2 libjansson4 libnuma1 libfuse3-3)
 
 # The key: which packages in which version, and how they are put together.
@@ -22,7 +23,7 @@ fi
 entry=$VM_CACHE/image-$({ echo "$policy"; cat "$VM_DIR/image.sh" "$VM_DIR/guest/first"; } | vm_hash)
 if ! grep -q '^nfs-kernel-server:' <<<"$policy"; then # no package lists (offline): any image will do
 	entry=$(ls -dt "$VM_CACHE"/image-* 2>/dev/null | grep -v lock | head -1)
-	[ -n "$entry" ] || vm_die "apt knows no nfs-kernel-server and the cache has no guest image"
+	[ -n "$entry" ] || vm_lacks "apt knows no nfs-kernel-server and the cache has no guest image"
 fi
 if [ -d "$entry" ]; then
 	echo "$entry"
@@ -41,7 +42,7 @@ vm_say "fetching the guest's packages"
 : >"$work/state/status" # as if on an empty system
 apt-get -y -qq --no-install-recommends --download-only \
 	-o Dir::State::status="$work/state/status" -o Dir::Cache::archives="$work/archives" \
-	-o APT::Sandbox::User=root -o Debug::NoLocking=1 install "${packages[@]}" >/dev/null
+	-o APT::Sandbox::User=root -o Debug::NoLocking=1 install "${packages[@]}" >/dev/null || vm_lacks "the guest's packages cannot be fetched"
 
 # Merged /usr, as an installed system has it.
 root=$work/root

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# kernel.sh - print the path of the guest kernel, building it first if the cache has none.
+# kernel.sh - print the path of the guest kernel, building it first if the cache has none.  Status 77: a package it
+# is made from cannot be had, and the reason is printed instead.
 #
 # The kernel is User Mode Linux from Debian's linux-source-6.1 with nfsd, svcrdma, the NFS/RDMA
 # client, siw and rxe built in (uml.config).  It runs as an ordinary process at native speed and
@@ -20,7 +21,7 @@ key=$(grep -E '^(CONFIG_|# CONFIG_)' "$VM_DIR/uml.config" | vm_hash)
 if [ -z "$version" ]; then
 	# No package lists (offline): any version built from this configuration will do.
 	newest=$(ls -dt "$VM_CACHE"/kernel-*-"$key"/linux 2>/dev/null | head -1)
-	[ -n "$newest" ] || vm_die "apt knows no $source_package and the cache has no kernel"
+	[ -n "$newest" ] || vm_lacks "apt knows no $source_package and the cache has no kernel"
 	echo "$newest"
 	exit 0
 fi
@@ -43,7 +44,8 @@ trap 'rm -rf "$work"' EXIT
 started=$SECONDS
 
 vm_say "fetching $source_package $version"
-(cd "$work" && apt-get download -qq -o APT::Sandbox::User=root "$source_package=$version" >&2)
+(cd "$work" && apt-get download -qq -o APT::Sandbox::User=root "$source_package=$version" >&2) ||
+	vm_lacks "$source_package $version cannot be fetched"
 dpkg -x "$work/${source_package}"_*.deb "$work/deb"
 tar -C "$work" -xJf "$work/deb/usr/src/$source_package.tar.xz"
 rm -rf "$work/deb" "$work"/*.deb

@@ -5,11 +5,14 @@
 # with it.
 #
 #   $VM_KERNEL, $VM_IMAGE         from run.sh
-#   vm_tap                        make the tap interface; the host is 10.90.0.1, the guest 10.90.0.2
+#   vm_tap                        make the tap interface t0; the host is 10.90.0.1, the guest 10.90.0.2
+#   vm_bridge                     t0 and t1 on a bridge, for two guests; no address of the host's is on it
 #   vm_start NAME [OPTION...] <<JOB    boot a guest that runs JOB (bash; guest/lib.sh is read first) and
-#                                 wait until it calls guest_serve or ends.  Options: tap, mem=MB
+#                                 wait until it calls guest_serve or ends.  Options: tap[=t1],
+#                                 mem=MB, address=A
 #   vm_run NAME SECONDS [OPTION...] <<JOB   boot, wait for the job's end, show its output; its status
 #   vm_stop NAME                  let the guest's guest_serve return, wait for its end
+#   vm_do NAME COMMANDS           have a guest in guest_serve run them; prints what they print
 #   vm_out NAME                   what its job has printed
 #
 # A guest's control folder is $T/NAME: job, out, status, dmesg, console.
@@ -26,6 +29,14 @@ vm_tap() {
 	ip link set t0 up
 }
 
+vm_bridge() {
+	local t
+	ip link add b0 type bridge && ip link set b0 up
+	for t in t0 t1; do
+		ip tuntap add $t mode tap && ip link set $t master b0 && ip link set $t up
+	done
+}
+
 # Where UML keeps the guest's memory: a sparse file, in memory where there is room.
 vm_mem_dir() {
 	local free
@@ -35,11 +46,13 @@ vm_mem_dir() {
 
 # vm_boot NAME [OPTION...] <JOB: start the guest in the background.
 vm_boot() {
-	local name=$1 ctl=$T/$1 mem=1000 tap= option
+	local name=$1 ctl=$T/$1 mem=1000 tap= address=$GUEST option
 	shift
 	for option; do
 		case $option in
 		tap) tap=vec0:transport=tap,ifname=t0,depth=128,gro=1 ;;
+		tap=*) tap=vec0:transport=tap,ifname=${option#tap=},depth=128,gro=1 ;;
+		address=*) address=${option#address=} ;;
 		mem=*) mem=${option#mem=} ;;
 		esac
 	done
@@ -47,6 +60,7 @@ vm_boot() {
 	mkdir -p "$ctl/uml" # UML empties uml/NAME there when it starts
 	cp -r "$VM_DIR/guest" "$ctl/guest"
 	{ echo '. /ctl/guest/lib.sh'; cat; } >"$ctl/job"
+	echo "$address" >"$ctl/address"
 	echo "$SRC" >"$ctl/src.path"
 	echo "$BUILD" >"$ctl/build.path"
 	# The kernel command line is split at blanks: no path of the user's goes there.
@@ -115,19 +129,28 @@ vm_stop() {
 	vm_wait "$1" 30
 }
 
+vm_do() {
+	local ctl=$T/$1
+	rm -f "$ctl/did"
+	echo "$2" >"$ctl/do.new"
+	mv "$ctl/do.new" "$ctl/do"
+	vm_until "$1" 100 did && cat "$ctl/did"
+}
+
 vm_out() { cat "$T/$1/out"; }
 
-# tap_pass NAME FILE: the TAP lines a program in the guest printed, as this scenario's own.
+# tap_pass NAME FILE: the TAP lines a program in the guest printed, as this scenario's own, NAME (unless it is empty)
+# put in front.
 tap_pass() {
-	local line claim
+	local line claim name=${1:+$1: }
 	while IFS= read -r line; do
 		claim=$(sed -E 's/^(not )?ok [0-9]* - //' <<<"$line")
 		case $line in
-		'ok '*'# SKIP '*) skip "$1: ${claim%% # SKIP*}" "${claim##*# SKIP }" ;;
-		'ok '*) ok "$1: $claim" ;;
-		'not ok '*) not_ok "$1: $claim" ;;
-		'# '*) echo "# $1: ${line#\# }" ;;
-		'Bail out!'*) not_ok "$1: ran to its end" "$line" ;;
+		'ok '*'# SKIP '*) skip "$name${claim%% # SKIP*}" "${claim##*# SKIP }" ;;
+		'ok '*) ok "$name$claim" ;;
+		'not ok '*) not_ok "$name$claim" ;;
+		'# '*) echo "# $name${line#\# }" ;;
+		'Bail out!'*) not_ok "${name}ran to its end" "$line" ;;
 		esac
 	done <"$2"
 }

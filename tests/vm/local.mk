@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the guests run beside the tools, and the scripts that run guests.
-check_PROGRAMS += %D%/fabric_check %D%/peer_check
+check_PROGRAMS += %D%/fabric_check %D%/peer_check %D%/connect_check %D%/many
+%C%_many_SOURCES = %D%/many.c
+%C%_connect_check_SOURCES = %D%/connect_check.c
+%C%_connect_check_LDADD = $(NFSRDMA_LAYERS) $(NFSRDMA_LIBS)
 %C%_fabric_check_SOURCES = %D%/fabric_check.c
 %C%_fabric_check_LDADD = $(NFSRDMA_LAYERS) $(NFSRDMA_LIBS)
 %C%_peer_check_SOURCES = %D%/peer_check.c

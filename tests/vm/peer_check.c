@@ -6,8 +6,10 @@
  *
  * TARGET and OPTIONS as for a mount.  Writes the local file SENT to /sent, reads the server's
  * /given into the local file RECEIVED: whoever runs this compares checksums on both sides.  The
- * server's /many holds ENTRIES empty files named 0, 1, ...  Prints TAP; uses the public interface
- * alone.
+ * server's /many holds ENTRIES empty files named 0, 1, ...  At the height of the work and after
+ * unmounting, the ledger is compared with what the kernel has booked: VmPin always, the pins taken
+ * where "pins" follows ENTRIES (they are the whole system's, so nobody else may pin anything).
+ * Prints TAP; the client is used through its public interface alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +20,7 @@
 #include <unistd.h>
 
 #include "client/nfsrdma.h"
+#include "iommu-aware/iommu.h"
 
 #define CHUNK ((size_t)1 << 20)
 #define FAR ((uint64_t)5 << 30)
@@ -49,7 +52,7 @@ static void describe(struct nfsrdma *mount)
 /* ---- counters that must not move --------------------------------------------------------- */
 
 struct counters {
-	uint64_t registrations, rpcs, doorbells;
+	uint64_t registrations, rpcs, doorbells, pages;
 };
 
 static void pick(void *arg, const char *name, uint64_t value)
@@ -62,6 +65,8 @@ static void pick(void *arg, const char *name, uint64_t value)
 		c->rpcs = value;
 	else if (!strcmp(name, "doorbells"))
 		c->doorbells = value;
+	else if (!strcmp(name, "pages_charged_now"))
+		c->pages = value;
 }
 
 static struct counters counters(struct nfsrdma *mount)
@@ -71,6 +76,55 @@ static struct counters counters(struct nfsrdma *mount)
 	nfsrdma_stats(mount, NFSRDMA_STATS_LEDGER, pick, &c);
 	nfsrdma_stats(mount, NFSRDMA_STATS_TRANSPORT, pick, &c);
 	return c;
+}
+
+/* ---- pins: what the kernel says beside what we say --------------------------------------- */
+
+struct pins {
+	uint64_t vm_pin_kb;
+	int64_t taken; /* pages, of the whole system */
+};
+
+static struct pins pins(void)
+{
+	int fd = open("/proc/sys/vm/stat_refresh", O_WRONLY);
+	struct iommu_pins read = {0};
+	ssize_t n;
+
+	/* The counters are kept per processor until somebody asks. */
+	if (fd >= 0) {
+		n = write(fd, "1", 1);
+		(void)n;
+		close(fd);
+	}
+	iommu_pins_read(&read, 0, NULL);
+	return (struct pins){.vm_pin_kb = read.vm_pin_kb,
+			     .taken = (int64_t)(read.foll_pin_acquired - read.foll_pin_released)};
+}
+
+/* The ledger's pages now, VmPin, and the pins taken since before. */
+static void check_pins(struct nfsrdma *mount, const struct pins *before, bool exact)
+{
+	uint64_t pages = counters(mount).pages;
+	struct pins now = pins();
+
+	printf("# ledger %llu pages, VmPin %llu kB, %lld pins taken\n", (unsigned long long)pages,
+	       (unsigned long long)now.vm_pin_kb, (long long)(now.taken - before->taken));
+	tap(pages > 0 && now.vm_pin_kb - before->vm_pin_kb == pages * 4,
+	    "the ledger equals VmPin to the page");
+	if (exact)
+		tap(now.taken - before->taken == (int64_t)pages,
+		    "and the pins that the kernel has taken");
+}
+
+static void check_unpinned(const struct pins *before, bool exact)
+{
+	struct pins now = pins();
+
+	printf("# after unmounting: VmPin %llu kB, %lld pins taken\n",
+	       (unsigned long long)now.vm_pin_kb, (long long)(now.taken - before->taken));
+	tap(now.vm_pin_kb == before->vm_pin_kb && (!exact || now.taken == before->taken),
+	    "after unmounting all pins are gone");
 }
 
 /* ---- files ------------------------------------------------------------------------------- */
@@ -237,10 +291,12 @@ int main(int argc, char **argv)
 	struct nfsrdma_options opts = NFSRDMA_OPTIONS_INIT;
 	struct nfsrdma *mount;
 	struct nfsrdma_buf *buf;
+	struct pins before = pins();
+	bool exact = argc == 7 && !strcmp(argv[6], "pins");
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc != 6) {
-		fprintf(stderr, "usage: peer_check TARGET OPTIONS SENT RECEIVED ENTRIES\n");
+	if (argc != 6 && !exact) {
+		fprintf(stderr, "usage: peer_check TARGET OPTIONS SENT RECEIVED ENTRIES [pins]\n");
 		return 2;
 	}
 	opts.opts = argv[2];
@@ -260,8 +316,10 @@ int main(int argc, char **argv)
 	tap(list_many(mount, strtoul(argv[5], NULL, 10)),
 	    "lists a large directory, each name once");
 	tap(steady(mount, buf), "in the steady state registers nothing and rings once per call");
+	check_pins(mount, &before, exact);
 	nfsrdma_buf_put(buf);
 	nfsrdma_umount(mount);
+	check_unpinned(&before, exact);
 	printf("1..%u\n", tap_count);
 	return tap_bad != 0;
 }

@@ -50,13 +50,56 @@ guest_mount() {
 
 # guest_many DIR COUNT: a folder of that many empty files named 0, 1, ...
 guest_many() {
-	mkdir -p "$1" && cd "$1" || guest_die "no $1"
-	for ((i = 0; i < $2; i++)); do : >"$i"; done
-	cd / || return
+	/build/tests/vm/many "$1" "$2" || guest_die "no $1"
 }
 
-# Say that the guest is ready, then stay until told to stop.
+# nfsd stops and comes back, as in a restart of the service; the seconds in between.
+guest_nfsd_restart() {
+	rpc.nfsd 0
+	sleep "${1:-1}"
+	rpc.nfsd -V 3 8 || guest_die "rpc.nfsd failed"
+	guest_nfsd_listen
+}
+
+# tap CLAIM STATUS: a TAP line of the job's own; redirect them together into a file of /ctl.
+tap_n=0 tap_bad=0
+tap() {
+	tap_n=$((tap_n + 1))
+	[ "$2" = 0 ] || { printf 'not '; tap_bad=1; }
+	echo "ok $tap_n - $1"
+}
+
+# guest_until SECONDS COMMAND...: repeat it until it succeeds.
+guest_until() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.1
+	done
+}
+
+# guest_nfsrdmad NAME ARGS...: our server; its ready line in /tmp/NAME.ready, its words in /ctl/NAME.err.
+# Sets guest_pid.
+guest_nfsrdmad() {
+	local name=$1
+	shift
+	rm -f "/tmp/$name.ready"
+	/build/nfsrdmad --no-rpcbind --no-root-squash -v "$@" >"/tmp/$name.ready" 2>>"/ctl/$name.err" &
+	guest_pid=$!
+	guest_until 30 test -s "/tmp/$name.ready"
+}
+
+# Say that the guest is ready, then stay until told to stop.  Meanwhile what the host's vm_do puts into
+# /ctl/do is run, its output in /ctl/did.
 guest_serve() {
 	: >/ctl/ready
-	while [ ! -e /ctl/stop ]; do sleep 0.2; done
+	while [ ! -e /ctl/stop ]; do
+		if [ -e /ctl/do ]; then
+			. /ctl/do >/ctl/did.new 2>&1
+			rm /ctl/do
+			mv /ctl/did.new /ctl/did
+		fi
+		sleep 0.1
+	done
 }
