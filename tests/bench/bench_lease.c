@@ -64,7 +64,8 @@ static const struct mr_provider_ops bench_ops = {
 };
 
 static struct mr_provider bench_provider = {
-	.ops = &bench_ops, .max_region = 1u << 30, .registers = true, .numa_node = -1};
+	.ops = &bench_ops, .max_region = 1u << 30, .max_regions = UINT32_MAX, .registers = true,
+	.numa_node = -1};
 
 static struct mr_pool *pool;
 
