@@ -130,6 +130,7 @@ static int file_new(struct nfsrdma *mount, const struct client_walk *walk, const
 	file->readable = (flags & O_ACCMODE) != O_WRONLY;
 	file->writable = (flags & O_ACCMODE) != O_RDONLY;
 	file->append = flags & O_APPEND;
+	file->dir = walk->node.attr.present && walk->node.attr.attr.type == CLIENT_DIR;
 	file->stable = WIRE_UNSTABLE;
 	if (flags & O_DSYNC)
 		file->stable = WIRE_DATA_SYNC;

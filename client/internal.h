@@ -502,6 +502,7 @@ struct nfsrdma_file {
 	struct wire_fh fh;
 	char *path;
 	bool readable, writable, append;
+	bool dir;
 	enum wire_stable stable;
 	uint64_t append_pos;
 	unsigned ios; /* in flight, of every kind */

@@ -20,10 +20,16 @@
 #define DEFAULT_SLOTS 128
 #define DIRTY_MAX (16u << 20)
 
+/* While mounting, connections come and go unsaid: how that ends, nfsrdma_mount() tells. */
 static void log_line(void *arg, enum util_log_level level, const char *line)
 {
 	struct nfsrdma *mount = arg;
 
+	if (mount->call_limit_ms && level == UTIL_LOG_WARN) {
+		if (mount->log.level < UTIL_LOG_INFO)
+			return;
+		level = UTIL_LOG_INFO;
+	}
 	mount->user_log(mount->user_log_arg, (enum nfsrdma_log_level)level, line);
 }
 

@@ -79,6 +79,8 @@ static int rw_check(struct rw *rw)
 
 	if (read ? !file->readable : !file->writable)
 		return rw_fail(rw, -EBADF, read ? "not open for reading" : "not open for writing");
+	if (file->dir)
+		return rw_fail(rw, -EISDIR, strerror(EISDIR));
 	if (rw->len > SSIZE_MAX)
 		return rw_fail(rw, -EINVAL, "too long");
 	if (!read && file->append)

@@ -55,25 +55,31 @@ static unsigned raise_nofile(void)
 	return limit.rlim_cur < MAX_FDS ? (unsigned)limit.rlim_cur : MAX_FDS;
 }
 
-/* Say on whose behalf we act, and keep no more power than that takes. */
+/* Settle on whose behalf we act, and keep no more power than that takes. */
 static int settle_privileges(struct server *srv, struct util_err *err)
 {
 	int ret;
 
 	srv->privileged = server_cred_privileged();
-	if (!srv->privileged) {
-		fprintf(stderr, "nfsrdmad: unprivileged: acts as user %u for every caller\n",
-			(unsigned)geteuid());
+	if (!srv->privileged)
 		return 0;
-	}
 	if (setgroups(0, NULL))
 		return util_err_set(err, -errno, "give up groups: %s", strerror(errno));
 	ret = server_cred_limit();
 	if (ret)
 		return util_err_set(err, ret, "give up capabilities: %s", strerror(-ret));
-	fprintf(stderr, "nfsrdmad: privileged: acts with callers' credentials, root squash %s\n",
-		srv->root_squash ? "on" : "off");
 	return 0;
+}
+
+static void print_identity(const struct server *srv)
+{
+	if (srv->privileged)
+		fprintf(stderr,
+			"nfsrdmad: privileged: acts with callers' credentials, root squash %s\n",
+			srv->root_squash ? "on" : "off");
+	else
+		fprintf(stderr, "nfsrdmad: unprivileged: acts as user %u for every caller\n",
+			(unsigned)geteuid());
 }
 
 static int load_key(struct server *srv, const struct options *o, struct util_err *err)
@@ -237,6 +243,7 @@ static int serve(struct server *srv, const struct options *o, unsigned nofile,
 
 		if (o->rpcbind)
 			rpcbind_register(ctx, regs, UTIL_ARRAY_SIZE(regs));
+		print_identity(srv);
 		ret = print_ready(srv, ts, err);
 		if (!ret)
 			wait_for_signal(srv, signals);

@@ -171,10 +171,28 @@ static void take_private(uint8_t *to, uint16_t *lenp, const uint8_t *data, size_
 
 /* ---- initiator -------------------------------------------------------------------------- */
 
+static int connect_words(int code, const struct sockaddr_storage *peer, struct util_err *err)
+{
+	char text[96];
+
+	util_err_set(err, code, "connect to %s: %s", iwarp_addr_text(peer, text, sizeof(text)),
+		     strerror(-code));
+	if (code == -EADDRNOTAVAIL)
+		util_err_hint(err, "the local port is still taken by the last connection");
+	else if (code == -ECONNREFUSED)
+		util_err_hint(
+			err,
+			"is the server running, and is this its RDMA port (20049 by default)?");
+	else if (code == -EHOSTUNREACH || code == -ENETUNREACH)
+		util_err_hint(err, "check the address and the route to it");
+	else if (code == -EINVAL)
+		util_err_hint(err, "the route to it is a blackhole");
+	return code;
+}
+
 static int open_socket(struct iwarp_conn *conn, struct util_err *err)
 {
 	const struct fabric_conn_params *params = &conn->params;
-	char text[96];
 	int fd, code;
 
 	fd = socket(params->peer.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -190,12 +208,7 @@ static int open_socket(struct iwarp_conn *conn, struct util_err *err)
 	if (connect(fd, (const struct sockaddr *)&params->peer, params->peer_len) == 0 ||
 	    errno == EINPROGRESS)
 		return 0;
-	code = -errno;
-	util_err_set(err, code, "connect to %s: %s",
-		     iwarp_addr_text(&params->peer, text, sizeof(text)), strerror(-code));
-	if (code == -EADDRNOTAVAIL)
-		util_err_hint(err, "the local port is still taken by the last connection");
-	return code;
+	return connect_words(-errno, &params->peer, err);
 }
 
 /* -EINVAL, and what socket, bind and connect say at once; the rest comes as an event. */
@@ -234,16 +247,7 @@ err_destroy:
 
 static void connect_failed(struct iwarp_conn *conn, int code)
 {
-	char text[96];
-
-	util_err_set(&conn->base.err, code, "connect to %s: %s",
-		     iwarp_addr_text(&conn->base.peer, text, sizeof(text)), strerror(-code));
-	if (code == -ECONNREFUSED)
-		util_err_hint(
-			&conn->base.err,
-			"is the server running, and is this its RDMA port (20049 by default)?");
-	else if (code == -EHOSTUNREACH || code == -ENETUNREACH)
-		util_err_hint(&conn->base.err, "check the address and the route to it");
+	connect_words(code, &conn->base.peer, &conn->base.err);
 	iwarp_conn_end(conn);
 }
 

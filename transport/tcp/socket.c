@@ -53,6 +53,9 @@ static void connect_hint(int code, struct util_err *err)
 		util_err_hint(err,
 			      "is the address right, the host up, and no firewall in between?");
 		break;
+	case -EINVAL:
+		util_err_hint(err, "the route to it is a blackhole");
+		break;
 	case -EACCES:
 	case -EPERM:
 		util_err_hint(err, "a port below 1024 needs root or CAP_NET_BIND_SERVICE; try "
