@@ -45,8 +45,10 @@ check() {
 }
 finish() { echo "1..$tap_n"; exit $tap_bad; }
 
-# Programs of the build tree (libtool wrappers run them uninstalled).
-NFSRDMA=$BUILD/nfsrdma NFSRDMAD=$BUILD/nfsrdmad BENCH=$BUILD/nfsrdma-bench
+# Programs of the build tree; past libtool's wrappers, which cost more than what they start.
+program() { [ -x "$BUILD/.libs/$1" ] && echo "$BUILD/.libs/$1" || echo "$BUILD/$1"; }
+export LD_LIBRARY_PATH=$BUILD/client/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PATH=$BUILD/.libs:$PATH
+NFSRDMA=$(program nfsrdma) NFSRDMAD=$(program nfsrdmad) BENCH=$(program nfsrdma-bench)
 
 json_get() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$1" "$2"; }
 
@@ -103,6 +105,7 @@ proxy_start() {
 proxy_say() { echo "$1" >&"$PROXY_IN"; }
 proxy_stop() {
 	exec {PROXY_IN}>&-
+	kill "$PROXY_PID" 2>/dev/null # what was started meanwhile may hold its input open
 	wait "$PROXY_PID" 2>/dev/null
 	: >"$T/proxy.port"
 }

@@ -39,6 +39,8 @@ echo "  all there"
 say "2. Build (in build/)"
 mkdir -p build 2>/dev/null && [ -w build ] || fail "cannot write to $(pwd)/build: does it belong to another user?"
 [ -x configure ] || autoreconf -fi >build/autoreconf.log 2>&1 || { tail -n 20 build/autoreconf.log; fail "autoreconf failed"; }
+# libtool is a shell script and most of the build's time: let it run in the fastest shell.
+[ ! -x /bin/dash ] || export CONFIG_SHELL=/bin/dash
 # The relative path keeps blanks in the folder's name away from configure.
 [ -f build/Makefile ] || (cd build && ../configure -q >configure.log 2>&1) ||
 	{ tail -n 20 build/configure.log; fail "configure failed (above; all of it in build/configure.log)"; }

@@ -54,7 +54,7 @@ for p in "rdma $rdma" "tcp $tcp"; do
 	bad 1 5 "ls: .*127.0.0.1.*$closed_port.*refused.*\(.+\)" "$name: a port where nobody listens" nfsrdma -o "$closed" ls 127.0.0.1:/e
 	bad 1 5 "no.*export|No such" "$name: no such export" nfsrdma -o "$o" ls 127.0.0.1:/nothing
 	bad 1 5 "No such file" "$name: no such file" nfsrdma -o "$o" cat 127.0.0.1:/e/nofile
-	bad 1 5 "too long" "$name: a name too long" nfsrdma -o "$o" stat "127.0.0.1:/e/$(printf 'x%.0s' $(seq 256))"
+	bad 1 5 "longer than NFS allows" "$name: a name too long" nfsrdma -o "$o" stat "127.0.0.1:/e/$(printf 'x%.0s' $(seq 256))"
 	bad 1 5 "Not a directory" "$name: a file where a directory must be" nfsrdma -o "$o" ls 127.0.0.1:/e/file/x
 	bad 1 5 "directory" "$name: reading a directory" nfsrdma -o "$o" cat 127.0.0.1:/e/dir
 	bad 1 5 "exists" "$name: making what is there" nfsrdma -o "$o" mkdir 127.0.0.1:/e/dir
@@ -71,10 +71,14 @@ other_peer 'c.recv(20); c.sendall(b"MPA ID Rep Frame" + bytes([0x30, 2, 0, 4, 0,
 bad 1 10 "reject" "rdma: a peer that rejects" nfsrdma -o "proto=rdma,fabric=iwarp,port=$OTHER_PORT,soft,timeo=20,retrans=1" ls 127.0.0.1:/e
 bad 1 10 "iWARP|\(.+\)" "rdma: the server's TCP port taken for the RDMA port" nfsrdma -o "proto=rdma,fabric=iwarp,port=$TCP_PORT,soft,timeo=20,retrans=1" ls 127.0.0.1:/e
 
-# An address that no packet reaches: a namespace of our own with a blackhole route.
+# An address that no packet reaches: namespaces of our own, with routes that say so, drop, or ask in vain.
 if [ "$(id -u)" = 0 ] && unshare -n true 2>/dev/null; then
-	bad 1 40 "unreachable|timed out" "an unreachable server" \
-		unshare -n sh -c 'ip link set lo up; ip route add blackhole 192.0.2.0/24 2>/dev/null; exec nfsrdma -o proto=tcp,soft ls 192.0.2.1:/e'
+	bad 1 40 "hole" "a server behind a blackhole" \
+		unshare -n sh -c 'ip link set lo up; ip route add blackhole 192.0.2.0/24; exec nfsrdma -o proto=rdma,fabric=iwarp,soft ls 192.0.2.1:/e'
+	bad 1 40 "route|no answer in time" "a server that is not on the wire" \
+		unshare -n sh -c 'ip tuntap add dev d0 mode tap; ip addr add 192.0.2.2/24 dev d0; ip link set d0 up; exec nfsrdma -o proto=rdma,fabric=iwarp,soft ls 192.0.2.1:/e'
+	bad 1 40 "unreachable|No route" "an unreachable server" \
+		unshare -n sh -c 'ip link set lo up; ip route add unreachable 192.0.2.0/24; exec nfsrdma -o proto=tcp,soft ls 192.0.2.1:/e'
 else
 	skip "an unreachable server" "needs root for a network namespace"
 fi

@@ -1,7 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-EXTRA_DIST += %D%/bad-input.sh %D%/bench.sh %D%/cli.sh %D%/containers.sh %D%/doctor.sh %D%/every-procedure.py %D%/ganesha.sh \
-	%D%/handle-after-restart.py %D%/install.sh %D%/libnfs-tools.sh %D%/matrix.sh %D%/nfsrdmad.sh \
-	%D%/steady.sh %D%/tshark.sh %D%/tshark-tcp.sh %D%/unprivileged.sh %D%/unprivileged-server.sh
+EXTRA_DIST += \
+	%D%/bad-input.sh \
+	%D%/bench.sh \
+	%D%/cli.sh \
+	%D%/containers.sh \
+	%D%/doctor.sh \
+	%D%/every-procedure.py \
+	%D%/ganesha.sh \
+	%D%/handle-after-restart.py \
+	%D%/install.sh \
+	%D%/libnfs-tools.sh \
+	%D%/matrix.sh \
+	%D%/nfsrdmad.sh \
+	%D%/quickstart.sh \
+	%D%/steady.sh \
+	%D%/tshark-tcp.sh \
+	%D%/tshark.sh \
+	%D%/unprivileged-server.sh \
+	%D%/unprivileged.sh
 check_PROGRAMS += %D%/no_uring
 %C%_no_uring_SOURCES = %D%/no_uring.c
 %C%_no_uring_CFLAGS = $(AM_CFLAGS) -Wno-missing-prototypes

@@ -15,6 +15,13 @@ opts() { # proto port
 }
 port_of() { [ "$1" = tcp ] && echo "$TCP_PORT" || echo "$RDMA_PORT"; }
 
+in_the_middle() { # of a copy into the export
+	for _ in $(seq 200); do
+		[ "$(find "$T/export" -type f -size +1M | wc -l)" = 0 ] || break
+		sleep 0.05
+	done
+}
+
 # both OPTIONS CLAIM: there and back, compared
 both() {
 	local out
@@ -63,7 +70,7 @@ for sig in KILL TERM; do
 		proxy_start "$(port_of $proto)" --delay-us 2000 # slow enough to be in the middle
 		timeout 120 "$NFSRDMA" -q -o "$(opts $proto "$PROXY_PORT")" cp "$T/f" 127.0.0.1:/e/f >"$T/out" 2>&1 &
 		copy=$!
-		sleep 0.3
+		in_the_middle
 		kill -$sig "$SERVER_PID" && wait "$SERVER_PID" 2>/dev/null
 		sleep 0.3
 		server_start "${fixed[@]}" || { not_ok "the server starts again on the same ports"; break; }
@@ -78,16 +85,20 @@ for sig in KILL TERM; do
 done
 
 for proto in rdma tcp; do
-	proxy_start "$(port_of $proto)" --stall-after $((8 << 20)) --times 1000
+	proxy_start "$(port_of $proto)" --delay-us 2000
+	timeout 60 "$NFSRDMA" -q -o "$(opts $proto "$PROXY_PORT"),soft,timeo=10,retrans=1" cp "$T/f" 127.0.0.1:/e/f >"$T/out" 2>&1 &
+	copy=$!
+	in_the_middle
+	proxy_say stall
 	start=$SECONDS
-	timeout 60 "$NFSRDMA" -q -o "$(opts $proto "$PROXY_PORT"),soft,timeo=10,retrans=1" cp "$T/f" 127.0.0.1:/e/f >"$T/out" 2>&1
+	wait $copy
 	status=$?
 	took=$((SECONDS - start))
 	[ $status = 1 ] && [ $took -lt 30 ] && ok "$proto: soft gives up on a silent server" ||
 		not_ok "$proto: soft gives up on a silent server" "status $status after $took s" "$(cat "$T/out")"
 	[ "$(wc -l <"$T/out")" = 1 ] && grep -q "^nfsrdma: cp: .*: .*" "$T/out" && ok "$proto: in one line that says so" ||
 		not_ok "$proto: in one line that says so" "$(cat "$T/out")"
-	[ ! -e "$T/export/f" ] || cmp -s "$T/f" "$T/export/f" || grep -q "f" "$T/out" &&
+	[ ! -e "$T/export/f" ] &&
 		ok "$proto: nothing half-written looks complete" || not_ok "$proto: nothing half-written looks complete"
 	proxy_stop
 	rm -f "$T"/export/* "$T"/export/.nfsrdma*
