@@ -29,7 +29,7 @@ check_PROGRAMS += $(CRITERION_TESTS)
 endif
 
 EXTRA_DIST += %D%/run.sh %D%/lib.sh %D%/skips.txt %D%/pending.txt %D%/dist/run.sh %D%/fresh/run.sh \
-	tools/packages.sh tools/quickstart.sh CONTRIBUTING.md docs
+	tools/packages.sh tools/quickstart.sh tools/configure.sh CONTRIBUTING.md docs
 
 # What tests/run.sh builds and asks for
 .PHONY: check-programs list-criterion

@@ -49,13 +49,7 @@ if [ $packages = 1 ]; then
 fi
 jobs=$(nproc)
 if [ $configure = 1 ]; then
-	[ -x configure ] || autoreconf -fi >"$src/.autoreconf.log" 2>&1 ||
-		{ cat .autoreconf.log >&2; echo "run.sh: autoreconf failed" >&2; exit 1; }
-	rm -f .autoreconf.log
-	mkdir -p "$build"
-	# libtool is a shell script and most of the build's time: let it run in the fastest shell
-	[ ! -x /bin/dash ] || export CONFIG_SHELL=/bin/dash
-	[ -f "$build/Makefile" ] || (cd "$build" && "$src/configure" -q --enable-werror) || exit 1
+	tools/configure.sh "$build" --enable-werror || exit 1
 fi
 make -s -C "$build" -j"$jobs" all >"$build/make.log" 2>&1 &&
 	make -s -C "$build" -j"$jobs" check-programs >>"$build/make.log" 2>&1 ||

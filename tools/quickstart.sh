@@ -37,13 +37,7 @@ tools/packages.sh install build || fail "the packages for building are missing (
 echo "  all there"
 
 say "2. Build (in build/)"
-mkdir -p build 2>/dev/null && [ -w build ] || fail "cannot write to $(pwd)/build: does it belong to another user?"
-[ -x configure ] || autoreconf -fi >build/autoreconf.log 2>&1 || { tail -n 20 build/autoreconf.log; fail "autoreconf failed"; }
-# libtool is a shell script and most of the build's time: let it run in the fastest shell.
-[ ! -x /bin/dash ] || export CONFIG_SHELL=/bin/dash
-# The relative path keeps blanks in the folder's name away from configure.
-[ -f build/Makefile ] || (cd build && ../configure -q >configure.log 2>&1) ||
-	{ tail -n 20 build/configure.log; fail "configure failed (above; all of it in build/configure.log)"; }
+tools/configure.sh build || fail "the build could not be set up (above)"
 make -s -C build -j"$(nproc)" all >build/make.log 2>&1 ||
 	{ tail -n 30 build/make.log; fail "the build failed (above; all of it in build/make.log)"; }
 echo "  done after $((SECONDS - start)) s"

@@ -33,6 +33,27 @@ quick() { # CLAIM WRAPPER...
 }
 
 before=$(settings)
+# Ctrl-C goes to the whole foreground group.
+interrupt() { # STEP SECONDS: Ctrl-C so long after the step was announced
+	local pid status
+	: >"$T/out"
+	TMPDIR="$T/tmp" setsid env --default-signal=INT bash "$copy/tools/quickstart.sh" >"$T/out" 2>&1 </dev/null &
+	pid=$!
+	for _ in $(seq 600); do
+		! grep -q "^$1" "$T/out" || break
+		sleep 0.05
+	done
+	sleep "$2"
+	kill -INT -- -$pid
+	wait $pid
+	status=$?
+	[ $status != 0 ] && ok "Ctrl-C $2 s into '$1' ends it" ||
+		not_ok "Ctrl-C $2 s into '$1' ends it" "status $status" "$(tail -n 5 "$T/out")"
+	check "... and nothing is left of it" leftovers
+}
+for seconds in 2 6 10 20; do
+	interrupt "2. Build" $seconds
+done
 quick "the quick start builds and runs in a path with blanks" env
 check "it shows iozone's lines" grep -q "Children see throughput for .* readers" "$T/out"
 quick "it runs a second time" env
@@ -44,20 +65,8 @@ else
 	skip "it runs with 64 MiB of /dev/shm" "needs root for a mount namespace"
 fi
 
-# Ctrl-C goes to the whole foreground group.
 for step in "3. A server" "4. A file" "5. A short"; do
-	: >"$T/out"
-	TMPDIR="$T/tmp" setsid env --default-signal=INT bash "$copy/tools/quickstart.sh" >"$T/out" 2>&1 </dev/null &
-	pid=$!
-	for _ in $(seq 600); do
-		! grep -q "^$step" "$T/out" || break
-		sleep 0.05
-	done
-	kill -INT -- -$pid
-	wait $pid
-	status=$?
-	[ $status != 0 ] && ok "Ctrl-C at '$step' ends it" || not_ok "Ctrl-C at '$step' ends it" "status $status" "$(tail -n 5 "$T/out")"
-	check "... and nothing is left of it" leftovers
+	interrupt "$step" 0
 done
 quick "it runs after Ctrl-C" env
 [ "$(settings)" = "$before" ] && ok "no setting of the system was changed" ||
