@@ -69,6 +69,94 @@ Test(iwarp_loop, send_arrives_in_the_posted_receive)
 	}
 }
 
+static uint64_t doorbells(struct pair *pair, int e)
+{
+	struct fabric_counters counters;
+
+	pair->ops->cq_counters(pair->end[e].cq, &counters);
+	return counters.doorbells;
+}
+
+Test(iwarp_loop, sends_with_more_to_follow_share_a_doorbell_and_are_not_left_lying)
+{
+	enum { SMALL = 100, COUNT = 8 };
+
+	FOR_EACH_WAY(opts)
+	{
+		struct pair pair;
+		struct memory note, inbox;
+		struct fabric_sge sge;
+		uint64_t before;
+
+		pair_open(&pair, opts);
+		memory_open(&note, &pair, 0, 65536, 0);
+		memory_open(&inbox, &pair, 1, 65536, 0);
+		memory_fill(&note, 5);
+		sge = memory_sge(&note, 0, SMALL);
+		before = doorbells(&pair, 0);
+		for (unsigned i = 0; i < COUNT; i++) {
+			pair_recv(&pair, 1, &inbox, i * SMALL, SMALL, i);
+			cr_assert_eq(
+				pair_post(&pair, 0, FABRIC_OP_SEND, &sge, 0, 0, FABRIC_WR_MORE, i),
+				0);
+		}
+		cr_assert_eq(doorbells(&pair, 0), before);
+		for (unsigned i = 0; i < COUNT; i++)
+			expect_ok(pair_next_of(&pair, 1, FABRIC_WC_RECV), FABRIC_WC_RECV, i);
+		for (unsigned i = 0; i < COUNT; i++)
+			cr_assert_eq(memcmp(inbox.ptr + i * SMALL, note.ptr, SMALL), 0);
+		cr_assert_eq(doorbells(&pair, 0), before + 1);
+		/* Enough to be worth one by itself, and one without more to follow. */
+		pair_recv(&pair, 1, &inbox, 0, 65536, 20);
+		pair_recv(&pair, 1, &inbox, 0, SMALL, 21);
+		sge = memory_sge(&note, 0, 65536);
+		cr_assert_eq(pair_post(&pair, 0, FABRIC_OP_SEND, &sge, 0, 0, FABRIC_WR_MORE, 20),
+			     0);
+		cr_assert_eq(doorbells(&pair, 0), before + 2);
+		sge = memory_sge(&note, 0, SMALL);
+		expect_ok(pair_next_of(&pair, 1, FABRIC_WC_RECV), FABRIC_WC_RECV, 20);
+		cr_assert_eq(pair_post(&pair, 0, FABRIC_OP_SEND, &sge, 0, 0, 0, 21), 0);
+		cr_assert_eq(doorbells(&pair, 0), before + 3);
+		expect_ok(pair_next_of(&pair, 1, FABRIC_WC_RECV), FABRIC_WC_RECV, 21);
+		memory_close(&note);
+		memory_close(&inbox);
+		pair_close(&pair);
+	}
+}
+
+/* Who posts and then sleeps, by either way of sleeping, sleeps with nothing left unsent. */
+Test(iwarp_loop, waiting_and_arming_ring_for_what_has_more_to_follow)
+{
+	FOR_EACH_WAY(opts)
+	{
+		struct pair pair;
+		struct memory note, inbox;
+		struct fabric_sge sge;
+		uint64_t before;
+
+		pair_open(&pair, opts);
+		memory_open(&note, &pair, 0, 4096, 0);
+		memory_open(&inbox, &pair, 1, 4096, 0);
+		sge = memory_sge(&note, 0, 100);
+		for (unsigned i = 0; i < 2; i++) {
+			pair_recv(&pair, 1, &inbox, 0, 4096, i);
+			before = doorbells(&pair, 0);
+			cr_assert_eq(
+				pair_post(&pair, 0, FABRIC_OP_SEND, &sge, 0, 0, FABRIC_WR_MORE, i),
+				0);
+			if (i == 0)
+				pair.ops->cq_wait(pair.end[0].cq, 0);
+			else
+				pair.ops->cq_arm(pair.end[0].cq);
+			cr_assert_eq(doorbells(&pair, 0), before + 1);
+			expect_ok(pair_next_of(&pair, 1, FABRIC_WC_RECV), FABRIC_WC_RECV, i);
+		}
+		memory_close(&note);
+		memory_close(&inbox);
+		pair_close(&pair);
+	}
+}
+
 Test(iwarp_loop, write_lands_before_the_send_behind_it_and_costs_one_doorbell)
 {
 	FOR_EACH_WAY(opts)

@@ -148,6 +148,9 @@ enum fabric_wr_flags {
 	FABRIC_WR_FENCE = 2,
 	FABRIC_WR_INLINE = 4,      /* copy at post time; total at most attr.max_inline */
 	FABRIC_WR_SOLICITED = 8,
+	/* On the last of a chain, a hint: its doorbell may ring together with that of the next
+	 * post.  The caller soon polls the cq until it is empty, which rings what is left. */
+	FABRIC_WR_MORE = 16,
 };
 
 struct fabric_wr {

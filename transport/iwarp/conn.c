@@ -107,6 +107,7 @@ int iwarp_conn_create(struct iwarp_cq *cq, const struct fabric_conn_params *para
 	util_list_init(&conn->active_node);
 	util_list_init(&conn->done_node);
 	util_list_init(&conn->timed_node);
+	util_list_init(&conn->unrung_node);
 	util_list_init(&conn->windows);
 	util_list_add(&cq->conns, &conn->node);
 	*connp = conn;
@@ -132,6 +133,7 @@ static void end_posted_binds(struct iwarp_conn *conn)
 
 static void close_socket(struct iwarp_conn *conn)
 {
+	util_list_del(&conn->unrung_node);
 	if (conn->sock.attached)
 		conn->cq->sock->detach(conn);
 	if (conn->sock.fd >= 0)
@@ -297,7 +299,9 @@ static void drop_incoming(struct iwarp_conn *conn)
 static void progress_running(struct iwarp_conn *conn)
 {
 	iwarp_rx_progress(conn);
-	if (conn->phase == IWARP_RUNNING || conn->phase == IWARP_DRAINING)
+	if (!util_list_empty(&conn->unrung_node))
+		iwarp_cq_ring(conn);
+	else if (conn->phase == IWARP_RUNNING || conn->phase == IWARP_DRAINING)
 		iwarp_tx_progress(conn);
 	if (conn->phase == IWARP_DRAINING && iwarp_tx_idle(conn))
 		begin_closing(conn, IWARP_CLOSE_MS);

@@ -13,6 +13,9 @@
  * A poll harvests first; only if there was nothing to harvest does it look at the sockets.  While
  * some connections stay active the backend is still asked every few polls, so that one busy
  * connection does not silence the others.
+ *
+ * What was posted with FABRIC_WR_MORE is on the unrung list until its connection posts without, has
+ * posted enough, or a poll finds nothing more to hand to the caller.
  */
 #include <errno.h>
 #include <limits.h>
@@ -21,6 +24,9 @@
 #include "transport/iwarp/internal.h"
 
 #define ASK_BACKEND_EVERY 4
+/* What is deferred is soon more than the doorbell costs. */
+#define DEFER_MAX 32u
+#define DEFER_LEN_MAX 16384u
 
 void iwarp_cq_activate(struct iwarp_conn *conn)
 {
@@ -45,8 +51,8 @@ void iwarp_cq_retime(struct iwarp_conn *conn)
 }
 
 /*
- * A post's first call is its doorbell; whatever else is sent (answers to the peer's RDMA Reads, what
- * the socket had no room for) is what a NIC does by itself.
+ * A post's first call is its doorbell; whatever else is sent (answers to the peer's RDMA Reads,
+ * what the socket had no room for) is what a NIC does by itself.
  */
 void iwarp_cq_count_send(struct iwarp_cq *cq)
 {
@@ -55,6 +61,32 @@ void iwarp_cq_count_send(struct iwarp_cq *cq)
 	else
 		cq->counters.progress_sends++;
 	cq->ringing = false;
+}
+
+bool iwarp_cq_defer(struct iwarp_conn *conn, uint32_t n, uint64_t len)
+{
+	if (n > DEFER_MAX - conn->unrung || len > DEFER_LEN_MAX - conn->unrung_len)
+		return false;
+	conn->unrung += n;
+	conn->unrung_len += (uint32_t)len;
+	if (util_list_empty(&conn->unrung_node))
+		util_list_add(&conn->cq->unrung, &conn->unrung_node);
+	return true;
+}
+
+void iwarp_cq_ring(struct iwarp_conn *conn)
+{
+	util_list_del(&conn->unrung_node);
+	conn->unrung = conn->unrung_len = 0;
+	conn->cq->ringing = true;
+	iwarp_tx_progress(conn);
+	conn->cq->ringing = false;
+}
+
+static void ring_all(struct iwarp_cq *cq)
+{
+	while (!util_list_empty(&cq->unrung))
+		iwarp_cq_ring(UTIL_LIST_ENTRY(cq->unrung.next, struct iwarp_conn, unrung_node));
 }
 
 int iwarp_cq_create(struct fabric_domain *base, uint32_t depth, struct fabric_cq **cqp,
@@ -72,6 +104,7 @@ int iwarp_cq_create(struct fabric_domain *base, uint32_t depth, struct fabric_cq
 	util_list_init(&cq->active);
 	util_list_init(&cq->done);
 	util_list_init(&cq->timed);
+	util_list_init(&cq->unrung);
 	cq->sock = domain->fabric->uring ? &iwarp_sock_uring : &iwarp_sock_plain;
 	code = cq->sock->open(cq, depth, err);
 	if (code && cq->sock == &iwarp_sock_uring) {
@@ -144,6 +177,7 @@ int iwarp_cq_poll(struct fabric_cq *base, struct fabric_wc *wc, int max)
 
 	if (n)
 		return n;
+	ring_all(cq);
 	if (util_list_empty(&cq->active) || ++cq->busy_polls >= ASK_BACKEND_EVERY) {
 		cq->sock->poll(cq);
 		cq->busy_polls = 0;
@@ -169,6 +203,7 @@ int iwarp_cq_arm(struct fabric_cq *base)
 {
 	struct iwarp_cq *cq = iwarp_cq_of(base);
 
+	ring_all(cq);
 	return has_work(cq) || cq->sock->arm(cq) || has_work(cq);
 }
 
@@ -177,6 +212,7 @@ int iwarp_cq_wait(struct fabric_cq *base, int timeout_ms)
 	struct iwarp_cq *cq = iwarp_cq_of(base);
 	int due_ms, err;
 
+	ring_all(cq);
 	if (has_work(cq))
 		return 0;
 	due_ms = util_clock_until_ms(iwarp_cq_deadline(base));

@@ -265,6 +265,8 @@ struct iwarp_conn {
 	struct util_list node;	      /* cq->conns */
 	struct util_list active_node; /* cq->active: may make progress without waiting */
 	struct util_list done_node;   /* cq->done: has completions or events */
+	struct util_list unrung_node; /* cq->unrung: posted with FABRIC_WR_MORE */
+	uint32_t unrung, unrung_len;  /* work requests and their bytes since the last doorbell */
 	struct util_list timed_node;  /* cq->timed: deadline_ns or nudge_ns set */
 	struct util_list windows;     /* bound on this connection */
 	struct iwarp_sq sq;
@@ -314,7 +316,7 @@ struct iwarp_cq {
 	struct iwarp_domain *domain;
 	const struct iwarp_sock_ops *sock;
 	void *driver; /* the backend's */
-	struct util_list conns, active, done, timed;
+	struct util_list conns, active, done, timed, unrung;
 	unsigned busy_polls; /* polls since the backend was asked last */
 	bool ringing;        /* inside post_send, nothing sent yet */
 	struct fabric_counters counters;
@@ -353,6 +355,10 @@ void iwarp_cq_counters(const struct fabric_cq *cq, struct fabric_counters *count
 /* The connection may make progress: look at it in the next poll. */
 void iwarp_cq_activate(struct iwarp_conn *conn);
 void iwarp_cq_count_send(struct iwarp_cq *cq);
+/* The chain just queued may wait for the next one's doorbell; false: no, there is enough. */
+bool iwarp_cq_defer(struct iwarp_conn *conn, uint32_t n, uint64_t len);
+/* The doorbell of what was queued. */
+void iwarp_cq_ring(struct iwarp_conn *conn);
 /* The connection has something for the caller. */
 void iwarp_cq_announce(struct iwarp_conn *conn);
 /* deadline_ns or nudge_ns changed. */

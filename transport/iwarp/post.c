@@ -4,7 +4,7 @@
  *
  * A chain is checked whole, then copied into the queue's slots (the caller's structures are his
  * again when post returns), then one call of the transmitter sends what it can: one doorbell per
- * chain.
+ * chain, or for several small ones whose poster said that more follow.
  */
 #include <errno.h>
 
@@ -171,6 +171,8 @@ int iwarp_post_send(struct fabric_conn *base, struct fabric_wr *chain)
 	struct iwarp_conn *conn = iwarp_conn_of(base);
 	struct iwarp_sq *sq = &conn->sq;
 	uint32_t n = 0, room = sq->mask + 1 - (sq->tail - sq->head);
+	bool more = false;
+	uint64_t len = 0;
 	int err;
 
 	if (conn->phase != IWARP_RUNNING)
@@ -185,11 +187,15 @@ int iwarp_post_send(struct fabric_conn *base, struct fabric_wr *chain)
 	err = reserve_keys(conn, chain);
 	if (err)
 		return -ENOMEM;
-	for (const struct fabric_wr *wr = chain; wr; wr = wr->next)
-		take_wr(conn, iwarp_sq_slot(sq, sq->tail++), wr);
-	conn->cq->ringing = true;
-	iwarp_tx_progress(conn);
-	conn->cq->ringing = false;
+	for (const struct fabric_wr *wr = chain; wr; wr = wr->next) {
+		struct iwarp_swr *swr = iwarp_sq_slot(sq, sq->tail++);
+
+		take_wr(conn, swr, wr);
+		len += wr->op == FABRIC_OP_READ ? 0 : swr->len;
+		more = wr->flags & FABRIC_WR_MORE;
+	}
+	if (!more || !iwarp_cq_defer(conn, n, len))
+		iwarp_cq_ring(conn);
 	return 0;
 }
 

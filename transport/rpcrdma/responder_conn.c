@@ -238,8 +238,14 @@ void rpcrdma_conn_drop(struct rpcrdma_conn *conn, const char *why)
 	conn->scq->ops->conn_disconnect(conn->conn);
 }
 
+/* The queue is polled until it is empty, or armed, after every post: the fabric may gather them. */
 void rpcrdma_conn_post(struct rpcrdma_conn *conn, struct fabric_wr *chain)
 {
+	struct fabric_wr *last = chain;
+
+	while (last->next)
+		last = last->next;
+	last->flags |= FABRIC_WR_MORE;
 	conn->scq->touched = true;
 	if (conn->scq->ops->post_send(conn->conn, chain))
 		rpcrdma_conn_drop(conn, "the connection takes no more work");
