@@ -77,10 +77,17 @@ int client_op_start(struct client_op *op)
 	op->ops->prepare(op, call);
 	err = transport_call_submit(call);
 	if (err) {
-		if (call->err.code)
+		if (call->err.code) {
 			op->err = call->err;
-		else
+		} else if (err == -EMSGSIZE) {
+			util_err_set(&op->err, err,
+				     "no registered memory for a reply of up to %zu bytes",
+				     (size_t)call->reply_max);
+			util_err_hint(&op->err, "more may be pinned with a higher -o max-pinned= "
+						"or memlock limit (ulimit -l)");
+		} else {
 			util_err_set(&op->err, err, "cannot send the call: %s", strerror(-err));
+		}
 		op->err.code = err;
 		transport_call_put(call);
 	}

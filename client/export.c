@@ -151,13 +151,12 @@ static void squeeze(char *path)
 	*to = '\0';
 }
 
-int client_export_find(struct nfsrdma *mount, struct transport_client *conn)
+static int export_find(struct nfsrdma *mount, struct transport_client *conn)
 {
 	struct util_err exports = {0};
 	char best[WIRE_PATH_MAX + 1];
 	int err;
 
-	squeeze(mount->target.path);
 	err = list_match(mount, conn, best, sizeof(best), &exports);
 	if (err && err != -EOPNOTSUPP && err != -EACCES && err != -EIO)
 		return err;
@@ -176,6 +175,20 @@ int client_export_find(struct nfsrdma *mount, struct transport_client *conn)
 		if (exports.what[0])
 			util_err_hint(&mount->err, "the server exports %s", exports.what);
 	}
+	return err;
+}
+
+/* A slash behind what lies in the export stays: it asks for a directory. */
+int client_export_find(struct nfsrdma *mount, struct transport_client *conn)
+{
+	size_t len = strlen(mount->target.path);
+	bool slash = len > 1 && mount->target.path[len - 1] == '/';
+	int err;
+
+	squeeze(mount->target.path);
+	err = export_find(mount, conn);
+	if (!err && slash && mount->root_path[1])
+		strcat(mount->root_path, "/");
 	return err;
 }
 

@@ -214,6 +214,14 @@ void util_sock_unpaced(int fd);
 /* For what a listener accepted: if it comes from the network, the system's congestion control. */
 void util_sock_accepted(int fd);
 
+/* ---- standard streams --------------------------------------------------------------------- */
+
+/*
+ * For main(), first of all: descriptors 0, 1 and 2 that are closed stay useless instead of becoming
+ * a socket that printf writes to.  -errno: there is no /dev/null.
+ */
+int util_stdio_reserve(void);
+
 /* ---- random ----------------------------------------------------------------------------- */
 
 /* Bytes from getrandom(2); 0 or -errno. */

@@ -148,13 +148,30 @@ LIB_PIDS+=($pid); sleep 3; kill $pid 2>/dev/null; wait $pid 2>/dev/null
 grep -aq '/s' "$T/bar" && ok "a bar is drawn on a terminal" || not_ok "a bar is drawn on a terminal" "$(head -c 300 "$T/bar")"
 
 # ---- cp: failures leave nothing that looks complete
+# In the foreground, since timeout signals its whole group otherwise: a second signal ends the program at once.
 echo precious >"$E/victim"
-( exec timeout -s INT 1 "$NFSRDMA" -o "$OPTS" cp 127.0.0.1:/null/zeros $S/victim ) >/dev/null 2>"$T/err"
+( exec timeout --foreground -s INT 1 "$NFSRDMA" -o "$OPTS" cp 127.0.0.1:/null/zeros $S/victim ) >/dev/null 2>"$T/err"
 [ "$(cat "$E/victim")" = precious ] && grep -q 'interrupted' "$T/err" && ok "an interrupted copy leaves the old file" || not_ok "an interrupted copy leaves the old file" "$(cat "$T/err")"
 no_leftovers && ok "and no temporary file" || not_ok "and no temporary file" "$(find "$E" -name '.nfsrdma-*')"
-( sleep 5 | timeout -s INT 1 "$NFSRDMA" -o "$OPTS" write $S/victim ) >/dev/null 2>"$T/err"
+( sleep 5 | timeout --foreground -s INT 1 "$NFSRDMA" -o "$OPTS" write $S/victim ) >/dev/null 2>"$T/err"
 [ "$(cat "$E/victim")" = precious ] && no_leftovers && ok "an interrupted write that waits for input leaves the old file" || not_ok "an interrupted write that waits for input leaves the old file" "$(cat "$T/err")"
 refuses "a full disk on this side is one line, and says what is there" 1 'No space left.*bytes are in' n cp $S/f /dev/full
+
+# ---- streams and slashes
+refuses "cat of a directory says so" 1 '/dir: Is a directory' n cat $S/dir
+refuses "a slash behind a file asks for a directory" 1 'Not a directory' n cat $S/dir/hello/
+refuses "and so it does in a URL" 1 'Not a directory' timeout 60 "$NFSRDMA" stat "nfs://127.0.0.1:$RDMA_PORT/e/dir/hello/?mountproto=rdma"
+[ "$(n ls $S//dir/)" = "$(n ls $S/dir)" ] && ok "behind a directory it is welcome" || not_ok "behind a directory it is welcome"
+# A descriptor that is closed becomes the next socket: what is printed must not go there.
+for command in "cat $S/f" "ls $S" "stat $S/f" "df $S" "exports 127.0.0.1" "--json ls $S"; do
+	refuses "standard output closed: $command fails" 1 'Bad file descriptor' eval "n $command >&-"
+done
+n cat $S/nothing 2>&-
+check "standard error closed: the status tells" test $? = 1
+refuses "standard input closed: write fails" 1 'Bad file descriptor' eval "n write $S/closed <&-"
+[ ! -e "$E/closed" ] && no_leftovers && ok "and leaves nothing" || not_ok "and leaves nothing"
+n cp "$T/src" $S/closed <&- >&- 2>&- && same "$T/src" "$E/closed" && ok "all three closed: cp copies" || not_ok "all three closed: cp copies"
+refuses "a pool too small for any reply says what to raise" 1 'max-pinned=' n -o max-pinned=4k cat $S/f
 
 # ---- over tcp
 OPTS=port=$TCP_PORT,mountport=$TCP_PORT,proto=tcp

@@ -48,6 +48,10 @@ chmod 644 "$T/state-bad/handle.key"
 fails "a key others can read is refused" "handle.key: must be a file of this user with mode 0600" \
 	--export "$export_dir" --state "$T/state-bad"
 
+# Where standard output is closed the next descriptor would take its number: a socket, or the export's folder.
+timeout 20 "$NFSRDMAD" --port 0 --tcp-port 0 --no-rpcbind --state "$T/state-closed" --export "$export_dir" >&- 2>"$T/err"
+check "with standard output closed it says so" eval "[ $? = 1 ] && grep -q 'ready line: Bad file descriptor' '$T/err'"
+
 # ---- serving
 server_start --export "$export_dir=/data" --null || { not_ok "it starts"; finish; }
 check "it prints one ready line of JSON" python3 - "$T/ready" <<'EOF'

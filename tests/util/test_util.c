@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <criterion/criterion.h>
+#include <unistd.h>
+#include <sys/socket.h>
+#include <fcntl.h>
 #include <errno.h>
 
 #include "util/util.h"
@@ -202,4 +205,37 @@ Test(util_clock, a_deadline_never_comes_early)
 	cr_expect_eq(util_clock_until_ms(now), 0);
 	cr_expect(util_clock_until_ms(now + 1000 * UTIL_NS_PER_S) > 900000);
 	cr_expect(util_clock_until_ms(UINT64_MAX) > 0);
+}
+
+static void closed_then_reserved(int fd)
+{
+	close(fd);
+	cr_assert_eq(util_stdio_reserve(), 0);
+	cr_assert_geq(fcntl(fd, F_GETFD), 0, "taken again");
+}
+
+Test(util_stdio, closed_streams_are_taken_and_stay_useless)
+{
+	int socket_fd;
+	char c;
+
+	closed_then_reserved(0);
+	closed_then_reserved(1);
+	closed_then_reserved(2);
+	socket_fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	cr_assert_gt(socket_fd, 2);
+	cr_assert(read(0, &c, 1) < 0 && errno == EBADF);
+	cr_assert(write(1, "x", 1) < 0 && errno == EBADF);
+	cr_assert(write(2, "x", 1) < 0 && errno == EBADF);
+	close(socket_fd);
+}
+
+Test(util_stdio, open_streams_are_left_alone)
+{
+	int fds[2];
+
+	cr_assert_eq(pipe(fds), 0);
+	dup2(fds[1], 1);
+	cr_assert_eq(util_stdio_reserve(), 0);
+	cr_assert_eq(write(1, "x", 1), 1);
 }

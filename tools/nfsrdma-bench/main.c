@@ -172,8 +172,11 @@ int main(int argc, char **argv)
 	struct bench_env env;
 	struct bench_run run = {.opts = &opts, .env = &env, .results = &results, .out = stdout};
 	struct util_err err = {0};
-	int ret = bench_options_parse(&opts, argc, argv, &err);
+	int ret;
 
+	if (util_stdio_reserve())
+		return 1;
+	ret = bench_options_parse(&opts, argc, argv, &err);
 	if (ret)
 		return main_usage(ret, &err);
 	run.client = main_client(&opts);

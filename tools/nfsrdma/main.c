@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "json.h"
+#include "util/util.h"
 
 static const struct cli_command *const commands[] = {
 	&cmd_ls,    &cmd_stat, &cmd_cat,     &cmd_write,    &cmd_cp,	&cmd_mkdir,    &cmd_rm,
@@ -34,8 +35,11 @@ static bool options_make_sense(struct cli *cli)
 int main(int argc, char **argv)
 {
 	struct cli cli = {.out_is_terminal = isatty(1)};
-	int operands = cli_parse(&cli, argc, &argv, commands);
+	int operands;
 
+	if (util_stdio_reserve())
+		return CLI_FAILED;
+	operands = cli_parse(&cli, argc, &argv, commands);
 	if (operands >= 0 && options_make_sense(&cli)) {
 		cli.command->run(&cli, operands, argv);
 		if (cli.stats)

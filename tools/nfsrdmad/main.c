@@ -290,8 +290,9 @@ int main(int argc, char **argv)
 	struct server *srv = calloc(1, sizeof(*srv));
 	int ret;
 
-	if (!srv) {
-		fprintf(stderr, "nfsrdmad: no memory\n");
+	if (!srv || util_stdio_reserve()) {
+		fprintf(stderr, "nfsrdmad: no memory, or no /dev/null\n");
+		free(srv);
 		return 1;
 	}
 	server_exports_init(&srv->exports);
