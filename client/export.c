@@ -189,6 +189,8 @@ int client_export_find(struct nfsrdma *mount, struct transport_client *conn)
 	err = export_find(mount, conn);
 	if (!err && slash && mount->root_path[1])
 		strcat(mount->root_path, "/");
+	if (slash && mount->target.path[1])
+		strcat(mount->target.path, "/"); /* for another attempt */
 	return err;
 }
 

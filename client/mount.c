@@ -199,6 +199,9 @@ static int mount_root(struct nfsrdma *mount, unsigned flags)
 		return err;
 	}
 	mount->root = walk.node.fh;
+	/* A slash at the end has got its directory. */
+	if (mount->root_path[strlen(mount->root_path) - 1] == '/')
+		mount->root_path[strlen(mount->root_path) - 1] = '\0';
 	return 0;
 }
 

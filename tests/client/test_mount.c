@@ -93,6 +93,10 @@ Test(client_mount, at_the_export_leaves_the_rest_to_the_caller, TIMEOUT)
 	cr_assert_str_eq(info.export_path, "/export");
 	cr_assert_str_eq(info.root_path, "/not/there?");
 	nfsrdma_umount(mount);
+	cr_assert_eq(nfsrdma_mount(&mount, fake_url(f, "//not//there//", ""), &opts), 0);
+	cr_assert_eq(nfsrdma_info(mount, &info), 0);
+	cr_assert_str_eq(info.root_path, "/not/there/", "it asks for a directory");
+	nfsrdma_umount(mount);
 	fake_stop(f);
 }
 

@@ -8,10 +8,8 @@
  * a call (responder_recv.c), perhaps after its chunks were pulled (responder_read.c); the service's
  * answer is posted from wherever it gives it (responder_send.c).
  *
- * One completion is taken at a time: behind a reply that was posted stands the completion that
- * gives its memory back, and taken before the next call it lets that call's data go through memory
- * that is still in the processor's cache.  Small replies of such a round share their doorbells
- * (FABRIC_WR_MORE).
+ * Small replies to what one visit finds share their doorbells (FABRIC_WR_MORE): the queue is polled
+ * until it is empty before it is armed.
  *
  * Fairness.  Completions of all connections of a queue come interleaved, and one visit takes a
  * bounded number of them, so that neither a busy client nor a busy queue holds the worker.  If
@@ -24,7 +22,8 @@
 
 #include "transport/rpcrdma/responder.h"
 
-#define POLL_ROUNDS 256
+#define POLL_BATCH 32
+#define POLL_ROUNDS 8
 /* Completions one queue has room for; more connections get another queue. */
 #define CQ_DEPTH 16384
 /* How soon calls that starve for pool memory are tried again: other workers use the same pool. */
@@ -108,13 +107,15 @@ static void on_completion(const struct fabric_wc *wc)
 /* Take what there is, up to the bound.  Returns false when the queue ran dry and is armed. */
 static bool poll_some(struct rpcrdma_scq *scq)
 {
-	struct fabric_wc wc;
+	struct fabric_wc wc[POLL_BATCH];
 
 	for (int round = 0; round < POLL_ROUNDS; round++) {
-		if (scq->ops->cq_poll(scq->cq, &wc, 1) > 0) {
-			on_completion(&wc);
+		int n = scq->ops->cq_poll(scq->cq, wc, POLL_BATCH);
+
+		for (int i = 0; i < n; i++)
+			on_completion(&wc[i]);
+		if (n > 0)
 			continue;
-		}
 		scq->touched = false;
 		if (scq->ops->cq_arm(scq->cq) == 0)
 			return false;
