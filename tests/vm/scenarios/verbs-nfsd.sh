@@ -12,6 +12,8 @@ entries=100000
 
 head -c 9000001 /dev/urandom >"$T/sent"
 vm_boot guest mem=2000 <<JOB
+# libtool's wrappers want a shell the guest may not have
+export LD_LIBRARY_PATH=/build/client/.libs
 guest_dummy dum0 10.91.0.1
 guest_dummy dum1 10.92.0.1
 guest_rdma rxe dum0
@@ -39,13 +41,13 @@ run iwarp-inside 10.92.0.1 fabric=iwarp
 for d in "rxe 10.91.0.1" "siw 10.92.0.1"; do
 	set -- \$d
 	timeout 100 /build/tests/vm/connect_check \$2 20049 verbs 200 >/ctl/\$1.connect 2>&1
-	timeout 60 /build/nfsrdma -v -o mountport=20048,noresvport doctor \$2:/export >/ctl/\$1.doctor 2>&1
+	timeout 60 /build/.libs/nfsrdma -v -o mountport=20048,noresvport doctor \$2:/export >/ctl/\$1.doctor 2>&1
 	echo \$? >/ctl/\$1.doctor.status
 done
 # A network without a device: auto must say so and go on in software; and with nobody there, name both attempts.
 ip link add dum2 type dummy && ip addr add 10.93.0.1/24 dev dum2 && ip link set dum2 up
-/build/nfsrdma -o port=4711,noresvport ls 10.92.0.1:/export >/ctl/both.err 2>&1
-/build/nfsrdma -o fabric=verbs,noresvport ls 10.93.0.1:/export >/ctl/nodev.err 2>&1
+/build/.libs/nfsrdma -o port=4711,noresvport ls 10.92.0.1:/export >/ctl/both.err 2>&1
+/build/.libs/nfsrdma -o fabric=verbs,noresvport ls 10.93.0.1:/export >/ctl/nodev.err 2>&1
 true
 JOB
 cp "$T/sent" "$T/guest/sent"
