@@ -154,4 +154,27 @@ else
 	skip "an ordinary user under 8 MiB of memlock can run it" "only root can become one here"
 	skip "and is told the limit" "only root can become one here"
 fi
+
+# A server that does not answer any more cannot hold a bench that was interrupted.
+mkdir -m 777 "$T/silent"
+server_start --export "$T/silent=/e" || { not_ok "the server starts"; finish; }
+silent() {
+	local pid status
+	env --default-signal=INT "$BENCH" --target 127.0.0.1:/e -o "proto=rdma,fabric=iwarp,port=$RDMA_PORT" -i0 -s512m -r64k -t2 \
+		>"$T/out" 2>"$T/err" &
+	pid=$!
+	for _ in $(seq 200); do
+		[ "$(find "$T/silent" -type f -size +1M | wc -l)" = 0 ] || break
+		sleep 0.05
+	done
+	kill -STOP "$SERVER_PID"
+	kill -INT "$pid"
+	wait "$pid"
+	status=$?
+	kill -CONT "$SERVER_PID"
+	[ $status = 130 ] && [ "$(grep -c . "$T/err")" = 1 ] && grep -q "interrupted; the server does not answer" "$T/err" ||
+		{ echo "status $status"; cat "$T/out" "$T/err"; return 1; }
+}
+check "Ctrl-C ends a bench whose server is silent, in one line" silent
+check "the server stops cleanly" server_stop
 finish

@@ -209,6 +209,7 @@ struct bench_run {
 	struct bench_results *results;
 	int signal_fd; /* SIGINT, SIGTERM, SIGHUP */
 	bool interrupted;
+	uint64_t give_up_ns; /* interrupted: wait no longer than this for the children */
 	FILE *out;
 };
 

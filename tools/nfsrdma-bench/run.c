@@ -7,9 +7,9 @@
  * them, so nothing they measured needs a lock.
  *
  * Waiting is on two descriptors, the children's reports and the signals.  The first Ctrl-C stops
- * the test that runs: its partial result is printed like any other, and the rest is left out.  The
- * second one no longer waits for children (a server may hang for ever): it stops the private
- * server, removes its files and ends the process.
+ * the test that runs: its partial result is printed like any other, and the rest is left out.  A
+ * server may hang for ever: the second one, or RUN_GRACE_NS after the first, no longer waits for
+ * children, but stops the private server, removes its files and ends the process.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,6 +24,8 @@
 
 #define RUN_KB 1024.0
 #define RUN_INTERRUPTED 130 /* as a shell reports SIGINT */
+/* Long enough for what is in flight and for removing the files of a slow server. */
+#define RUN_GRACE_NS (10 * UTIL_NS_PER_S)
 
 struct run_round {
 	struct bench_run *run;
@@ -35,6 +37,13 @@ struct run_round {
 /* ---- commands ----------------------------------------------------------------------------------
  */
 
+static void run_abandon(struct bench_run *run)
+{
+	bench_server_stop(run->server);
+	fflush(run->out);
+	_exit(RUN_INTERRUPTED);
+}
+
 static void run_signal(struct run_round *round)
 {
 	struct signalfd_siginfo info;
@@ -42,12 +51,10 @@ static void run_signal(struct run_round *round)
 
 	if (read(run->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
-	if (run->interrupted) {
-		bench_server_stop(run->server);
-		fflush(run->out);
-		_exit(RUN_INTERRUPTED);
-	}
+	if (run->interrupted)
+		run_abandon(run);
 	run->interrupted = true;
+	run->give_up_ns = util_clock_ns() + RUN_GRACE_NS;
 	atomic_store(&round->team.interrupted, true);
 	atomic_store(&round->team.stop, true);
 }
@@ -58,10 +65,18 @@ static void run_await(struct run_round *round)
 		{.fd = round->team.report_fd, .events = POLLIN},
 		{.fd = round->run->signal_fd, .events = POLLIN},
 	};
+	const struct bench_run *run = round->run;
 	eventfd_t reports, total = 0;
+	int ready;
 
 	while (total < round->count) {
-		if (poll(fds, 2, -1) < 0)
+		ready = poll(fds, 2, run->interrupted ? util_clock_until_ms(run->give_up_ns) : -1);
+		if (ready == 0) {
+			fprintf(stderr, "nfsrdma-bench: interrupted; the server does not answer, so "
+					"files of this run may be left on it\n");
+			run_abandon(round->run);
+		}
+		if (ready < 0)
 			continue;
 		if (fds[1].revents & POLLIN)
 			run_signal(round);
