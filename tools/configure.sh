@@ -5,7 +5,8 @@
 #
 #   tools/configure.sh FOLDER [CONFIGURE-OPTION...]
 #
-# Does nothing where that is done already, and does it again where it was interrupted.
+# Does nothing where that is done already, and does it again where it was interrupted or packages came or went
+# meanwhile: what configure did not find is not built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 src=$(pwd) build=${1:?FOLDER}
@@ -13,7 +14,8 @@ shift
 
 mkdir -p "$build" 2>/dev/null && [ -w "$build" ] ||
 	{ echo "configure.sh: cannot write to $build: does it belong to another user?" >&2; exit 1; }
-[ ! -f "$build/.configured" ] || exit 0
+missing=$(tools/packages.sh missing build test || true)
+[ ! -f "$build/.configured" ] || [ "$(cat "$build/.configured")" != "$missing" ] || exit 0
 # autoreconf leaves its temporary files where it is interrupted.
 rm -rf "$build/.tmp"
 mkdir "$build/.tmp"
@@ -38,4 +40,4 @@ cd "$build"
 log=configure.log
 step configure "$up/configure" -q "$@"
 rm -rf .tmp
-touch .configured
+echo "$missing" >.configured
