@@ -54,7 +54,7 @@ n ls -R $S | grep -qx "$S/dir/sub:" && ok "ls -R goes down" || not_ok "ls -R goe
 n --json ls $S/dir | python3 -c 'import json,sys; d=[json.loads(l) for l in sys.stdin]; assert [e["name"] for e in d]==["hello","link","sub"] and d[0]["size"]==6 and d[1]["target"]=="hello"' &&
 	ok "ls --json prints one document a line" || not_ok "ls --json prints one document a line"
 printf 'x' >"$E/$(printf 'a\nb\033')"
-[ "$(script -qec "$NFSRDMA -o $OPTS ls $S" /dev/null 2>/dev/null | grep -c 'a\\nb\\x1b')" = 1 ] && ok "control characters are escaped on a terminal" || not_ok "control characters are escaped on a terminal"
+[ "$(script -qec "'$NFSRDMA' -o $OPTS ls $S" /dev/null 2>/dev/null | grep -c 'a\\nb\\x1b')" = 1 ] && ok "control characters are escaped on a terminal" || not_ok "control characters are escaped on a terminal"
 rm -f "$E"/a*
 n stat $S/dir/hello | grep -q 'Size: 6 .*regular file' && ok "stat shows size and type" || not_ok "stat shows size and type"
 [ "$(n readlink $S/dir/link)" = hello ] && ok "readlink prints the target" || not_ok "readlink prints the target"

@@ -58,6 +58,7 @@ inside() { # its own mount and pid namespaces: nothing it leaves running survive
 	unshare --mount --pid --fork --kill-child bash -c '
 		root=$1; shift
 		mount --make-rprivate /
+		mount --bind "$root" "$root" || exit 99 # a root that namespaces can be made in
 		mount -t proc none "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" || exit 99
 		mount -t tmpfs -o size=64m none "$root/dev/shm"
 		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LC_ALL=C ${CI:+CI=$CI} "$@"' inside "$root" "$@"
