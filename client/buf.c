@@ -37,14 +37,16 @@ static void buf_init(struct nfsrdma_buf *buf, struct nfsrdma *mount, struct mr_l
 	atomic_store_explicit(&buf->refs, 1, memory_order_relaxed);
 }
 
-/* The user's handle on a lease. */
+/* The user's handle on a lease, which goes back if there is no memory for it. */
 static int buf_new(struct nfsrdma *mount, struct nfsrdma_buf **bufp, struct mr_lease *lease,
-		   size_t len, int flags)
+		   size_t len, int flags, const char *doing)
 {
 	struct nfsrdma_buf *buf = calloc(1, sizeof(*buf));
 
-	if (!buf)
-		return -ENOMEM;
+	if (!buf) {
+		mr_lease_give(lease);
+		return client_fail(-ENOMEM, doing, NULL, NULL, 0);
+	}
 	buf_init(buf, mount, lease, len, flags);
 	pthread_mutex_init(&buf->lock, NULL);
 	util_list_init(&buf->ranges);
@@ -85,12 +87,7 @@ int nfsrdma_buf_get(struct nfsrdma *mount, struct nfsrdma_buf **bufp, size_t len
 	err = mr_lease_take(pool, lease_kind(flags), len, &lease, &mount->err);
 	if (err)
 		return client_fail_mount(mount, err, "get a buffer", NULL);
-	err = buf_new(mount, bufp, lease, len, flags);
-	if (err) {
-		mr_lease_give(lease);
-		return client_fail(err, "get a buffer", NULL, NULL, 0);
-	}
-	return 0;
+	return buf_new(mount, bufp, lease, len, flags, "get a buffer");
 }
 
 int nfsrdma_mem_register(struct nfsrdma *mount, struct nfsrdma_buf **bufp, void *addr, size_t len,
@@ -105,12 +102,7 @@ int nfsrdma_mem_register(struct nfsrdma *mount, struct nfsrdma_buf **bufp, void 
 				   len, &lease, &mount->err);
 	if (err)
 		return client_fail_mount(mount, err, "register memory", NULL);
-	err = buf_new(mount, bufp, lease, len, flags);
-	if (err) {
-		mr_lease_give(lease);
-		return client_fail(err, "register memory", NULL, NULL, 0);
-	}
-	return 0;
+	return buf_new(mount, bufp, lease, len, flags, "register memory");
 }
 
 int nfsrdma_mem_deregister(struct nfsrdma_buf *buf)

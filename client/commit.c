@@ -178,8 +178,7 @@ void client_rewrite_wait(struct nfsrdma *mount, const struct wire_fh *fh)
 		struct nfsrdma_file *file = UTIL_LIST_ENTRY(node, struct nfsrdma_file, node);
 
 		node = node->next;
-		if (!file->rewriting || file->fh.len != fh->len ||
-		    memcmp(file->fh.data, fh->data, fh->len) != 0)
+		if (!client_file_is(file, fh))
 			continue;
 		while (file->rewriting)
 			client_drive(mount, -1);

@@ -237,6 +237,11 @@ int nfsrdma_fsync_async(struct nfsrdma_file *file, nfsrdma_done *done, void *arg
 
 /* ---- the rest ----------------------------------------------------------------------------- */
 
+bool client_file_is(const struct nfsrdma_file *file, const struct wire_fh *fh)
+{
+	return file->fh.len == fh->len && memcmp(file->fh.data, fh->data, fh->len) == 0;
+}
+
 void client_file_free(struct nfsrdma_file *file)
 {
 	client_unstable_drop(file, &file->now);

@@ -522,6 +522,8 @@ struct nfsrdma_file {
 
 /* Forget it; nothing of it is in flight. */
 void client_file_free(struct nfsrdma_file *file);
+/* Is fh this file's handle? */
+bool client_file_is(const struct nfsrdma_file *file, const struct wire_fh *fh);
 void client_dirs_free(struct nfsrdma *mount);
 
 void client_unstable_init(struct client_unstable *u);

@@ -261,7 +261,7 @@ void client_unstable_truncated(struct nfsrdma *mount, const struct wire_fh *fh, 
 	UTIL_LIST_FOR_EACH (node, &mount->files) {
 		struct nfsrdma_file *file = UTIL_LIST_ENTRY(node, struct nfsrdma_file, node);
 
-		if (file->fh.len != fh->len || memcmp(file->fh.data, fh->data, fh->len) != 0)
+		if (!client_file_is(file, fh))
 			continue;
 		client_unstable_overwrite(file, &file->now, size, UINT64_MAX);
 		client_unstable_overwrite(file, &file->committing, size, UINT64_MAX);

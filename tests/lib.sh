@@ -86,6 +86,14 @@ server_stop() {
 sha() { sha256sum "$1" | cut -d' ' -f1; }
 random_file() { head -c "$2" /dev/urandom >"$1"; }
 
+# until_in_the_middle FOLDER: wait, at most 10 s, until a file that is being written there has its first MiB.
+until_in_the_middle() {
+	for _ in $(seq 200); do
+		[ "$(find "$1" -type f -size +1M | wc -l)" = 0 ] || break
+		sleep 0.05
+	done
+}
+
 # proxy_start PORT ARGS...: a faulty link to PORT; sets PROXY_PORT, commands go to fd PROXY_IN.
 proxy_start() {
 	local fifo=$T/proxy.$RANDOM

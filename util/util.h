@@ -206,7 +206,7 @@ size_t util_text_escape(const char *name, size_t name_len, char *out, size_t out
 /* ---- sockets that do not leave the host -------------------------------------------------- */
 
 bool util_addr_is_loopback(const struct sockaddr_storage *addr);
-/* The same address, whatever the ports. */
+/* The same address (and scope), whatever the ports; false for other families than IP. */
 bool util_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 /* For a TCP socket that will connect to this host, and for every listener, before it does: no
  * pacing.  Best effort. */

@@ -162,10 +162,7 @@ silent() {
 	env --default-signal=INT "$BENCH" --target 127.0.0.1:/e -o "proto=rdma,fabric=iwarp,port=$RDMA_PORT" -i0 -s512m -r64k -t2 \
 		>"$T/out" 2>"$T/err" &
 	pid=$!
-	for _ in $(seq 200); do
-		[ "$(find "$T/silent" -type f -size +1M | wc -l)" = 0 ] || break
-		sleep 0.05
-	done
+	until_in_the_middle "$T/silent"
 	kill -STOP "$SERVER_PID"
 	kill -INT "$pid"
 	wait "$pid"

@@ -15,13 +15,6 @@ opts() { # proto port
 }
 port_of() { [ "$1" = tcp ] && echo "$TCP_PORT" || echo "$RDMA_PORT"; }
 
-in_the_middle() { # of a copy into the export
-	for _ in $(seq 200); do
-		[ "$(find "$T/export" -type f -size +1M | wc -l)" = 0 ] || break
-		sleep 0.05
-	done
-}
-
 # both OPTIONS CLAIM: there and back, compared
 both() {
 	local out
@@ -70,7 +63,7 @@ for sig in KILL TERM; do
 		proxy_start "$(port_of $proto)" --delay-us 2000 # slow enough to be in the middle
 		timeout 120 "$NFSRDMA" -q -o "$(opts $proto "$PROXY_PORT")" cp "$T/f" 127.0.0.1:/e/f >"$T/out" 2>&1 &
 		copy=$!
-		in_the_middle
+		until_in_the_middle "$T/export"
 		kill -$sig "$SERVER_PID" && wait "$SERVER_PID" 2>/dev/null
 		sleep 0.3
 		server_start "${fixed[@]}" || { not_ok "the server starts again on the same ports"; break; }
@@ -88,7 +81,7 @@ for proto in rdma tcp; do
 	proxy_start "$(port_of $proto)" --delay-us 2000
 	timeout 60 "$NFSRDMA" -q -o "$(opts $proto "$PROXY_PORT"),soft,timeo=10,retrans=1" cp "$T/f" 127.0.0.1:/e/f >"$T/out" 2>&1 &
 	copy=$!
-	in_the_middle
+	until_in_the_middle "$T/export"
 	proxy_say stall
 	start=$SECONDS
 	wait $copy

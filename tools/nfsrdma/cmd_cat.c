@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "commands.h"
 #include "transfer.h"
@@ -23,16 +22,11 @@ static void cat_file(struct cli *cli, struct transfer *transfer, const struct cl
 		cli_fail(cli);
 		return;
 	}
-	cli_safe(target->text, name, sizeof(name));
 	if (nfsrdma_fstat(job.src.file, &st) == 0)
 		job.size = (uint64_t)st.st_size;
-	else
-		st.st_mode = 0;
-	if (S_ISDIR(st.st_mode))
-		cli_error(cli, "%s: %s", name, strerror(EISDIR));
-	else if (transfer_run(transfer, &job))
-		cli_error(cli, "%s: %s%s%s%s", name, job.why, job.hint[0] ? " (" : "", job.hint,
-			  job.hint[0] ? ")" : "");
+	if (transfer_run(transfer, &job))
+		cli_error(cli, "%s: %s%s%s%s", cli_safe(target->text, name, sizeof(name)), job.why,
+			  job.hint[0] ? " (" : "", job.hint, job.hint[0] ? ")" : "");
 	nfsrdma_close(job.src.file);
 }
 

@@ -97,24 +97,10 @@ struct mr_ledger *transport_ctx_ledger(struct transport_ctx *ctx)
 
 /* ---- identity --------------------------------------------------------------------------- */
 
-static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
-	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
-
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET)
-		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-	if (a->ss_family == AF_INET6)
-		return a6->sin6_scope_id == b6->sin6_scope_id &&
-		       memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr)) == 0;
-	return false;
-}
-
 static bool same_pool(const struct mr_pool_params *a, const struct mr_pool_params *b)
 {
-	return a->mode == b->mode && a->monitor == b->monitor && a->verify == b->verify && a->max_pinned == b->max_pinned && a->slab_size == b->slab_size &&
+	return a->mode == b->mode && a->monitor == b->monitor && a->verify == b->verify &&
+	       a->max_pinned == b->max_pinned && a->slab_size == b->slab_size &&
 	       a->hugepages == b->hugepages && a->numa_node == b->numa_node &&
 	       a->poison == b->poison;
 }
@@ -177,7 +163,8 @@ static struct transport_site *site_find(struct transport_ctx *ctx, const struct 
 	UTIL_LIST_FOR_EACH (node, &ctx->sites) {
 		struct transport_site *site = UTIL_LIST_ENTRY(node, struct transport_site, node);
 
-		if (site->domain->fabric == fabric && same_host(&site->server, &params->addr) &&
+		if (site->domain->fabric == fabric &&
+		    util_addr_same_host(&site->server, &params->addr) &&
 		    same_pool(&site->pool_params, &params->pool)) {
 			site->refs++;
 			found = site;
@@ -298,7 +285,7 @@ int transport_plain_pool_get(struct transport_ctx *ctx,
 	UTIL_LIST_FOR_EACH (node, &ctx->plains) {
 		struct ctx_plain *plain = UTIL_LIST_ENTRY(node, struct ctx_plain, node);
 
-		if (same_host(&plain->server, &params->addr) &&
+		if (util_addr_same_host(&plain->server, &params->addr) &&
 		    same_pool(&plain->pool_params, &params->pool))
 			found = plain;
 	}
