@@ -103,27 +103,25 @@ static void entry_drop(struct mr_cache *cache, struct mr_entry *entry, struct ut
 	util_list_add(dead, &entry->node);
 }
 
-struct first {
-	struct mr_entry *entry;
-};
-
 static bool take_first(void *arg, struct mr_interval *item)
 {
-	((struct first *)arg)->entry = entry_of(item);
+	struct mr_entry **entryp = arg;
+
+	*entryp = entry_of(item);
 	return false;
 }
 
 void mr_cache_drop_locked(struct mr_cache *cache, uintptr_t start, uintptr_t end,
 			  struct util_list *dead)
 {
-	struct first first;
+	struct mr_entry *entry;
 
 	do {
-		first.entry = NULL;
-		mr_intervals_overlapping(&cache->tree, start, end, take_first, &first);
-		if (first.entry)
-			entry_drop(cache, first.entry, dead);
-	} while (first.entry);
+		entry = NULL;
+		mr_intervals_overlapping(&cache->tree, start, end, take_first, &entry);
+		if (entry)
+			entry_drop(cache, entry, dead);
+	} while (entry);
 }
 
 void mr_cache_forget(struct mr_cache *cache, const void *addr, size_t len)

@@ -11,12 +11,6 @@
 
 #include "mr/cache.h"
 
-/* The rights the registration is made with. */
-static unsigned foreign_access(const struct mr_pool *pool, enum mr_kind kind)
-{
-	return mr_mode_slab_access(pool->mode, kind);
-}
-
 static struct mr_cell *foreign_cell(struct mr_pool *pool)
 {
 	struct mr_cell *cell;
@@ -59,7 +53,7 @@ int mr_lease_take_memory(struct mr_pool *pool, enum mr_kind kind, void *addr, si
 	if (!cell)
 		return util_err_set(err, -ENOMEM, "no memory to manage a lease");
 	if (pool->provider->registers) {
-		ret = mr_cache_get(pool->cache, addr, len, foreign_access(pool, kind),
+		ret = mr_cache_get(pool->cache, addr, len, mr_mode_slab_access(pool->mode, kind),
 				   pool->mode == MR_MODE_CACHE, false, &entry, err);
 		if (ret)
 			goto err_cell;

@@ -28,6 +28,12 @@
 #define MR_HUGE UINT64_C(0x200000)
 #define MR_GIANT UINT64_C(0x40000000)
 
+/* Pages of MR_PAGE bytes that [addr, addr+len) touches; len is not 0. */
+static inline size_t mr_pages_touched(const void *addr, size_t len)
+{
+	return ((uintptr_t)addr + len - 1) / MR_PAGE - (uintptr_t)addr / MR_PAGE + 1;
+}
+
 static inline uint64_t mr_round_up(uint64_t v, uint64_t unit)
 {
 	return (v + unit - 1) / unit * unit;

@@ -9,14 +9,6 @@
 
 #include "mr/internal.h"
 
-/* Whole pages that [addr, addr+len) touches, in bytes. */
-static uint64_t mr_piece_span(const void *addr, size_t len)
-{
-	uint64_t first = (uintptr_t)addr / MR_PAGE, last = ((uintptr_t)addr + len - 1) / MR_PAGE;
-
-	return (last - first + 1) * MR_PAGE;
-}
-
 static uint64_t mr_piece_charged(const struct mr_registration *reg)
 {
 	return (reg->pages_charged + reg->locked_pages) * MR_PAGE;
@@ -37,7 +29,7 @@ int mr_piece_open(struct mr_pool *pool, void *addr, size_t len, unsigned access,
 		.page_size = MR_PAGE,
 		.access = access | (small ? MR_ACCESS_PAGES_KNOWN : 0),
 	};
-	uint64_t span = mr_piece_span(addr, len);
+	uint64_t span = mr_pages_touched(addr, len) * MR_PAGE;
 	int ret;
 
 	ret = mr_budget_reserve(pool, span, err);

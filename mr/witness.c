@@ -22,11 +22,6 @@ struct mr_witness {
 	uint64_t frame[];
 };
 
-static size_t range_pages(const void *addr, size_t len)
-{
-	return ((uintptr_t)addr + len - 1) / MR_PAGE - (uintptr_t)addr / MR_PAGE + 1;
-}
-
 /* Frames of pages from addr on; false where they cannot be read. */
 static bool read_frames(const void *addr, size_t pages, uint64_t *frame)
 {
@@ -59,7 +54,7 @@ int mr_witness_allowed(struct util_err *err)
 
 struct mr_witness *mr_witness_take(const void *addr, size_t len)
 {
-	size_t pages = range_pages(addr, len);
+	size_t pages = mr_pages_touched(addr, len);
 	struct mr_witness *seen = malloc(sizeof(*seen) + pages * sizeof(seen->frame[0]));
 
 	if (!seen)
@@ -74,7 +69,7 @@ struct mr_witness *mr_witness_take(const void *addr, size_t len)
 
 bool mr_witness_same(const struct mr_witness *seen, const void *addr, size_t len)
 {
-	size_t pages = range_pages(addr, len);
+	size_t pages = mr_pages_touched(addr, len);
 	uint64_t frame[64];
 
 	if (pages != seen->pages)
