@@ -67,8 +67,8 @@ static uint64_t mr_budget_process_bytes(const struct mr_pool *pool)
 
 	while (top->parent)
 		top = top->parent;
-	pages = atomic_load_explicit(&top->pages_charged_now, memory_order_relaxed) +
-		atomic_load_explicit(&top->locked_pages_now, memory_order_relaxed);
+	pages = atomic_load_explicit(&top->now->pages_charged_now, memory_order_relaxed) +
+		atomic_load_explicit(&top->now->locked_pages_now, memory_order_relaxed);
 	return pages * MR_PAGE;
 }
 

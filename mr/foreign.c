@@ -60,8 +60,8 @@ int mr_lease_take_memory(struct mr_pool *pool, enum mr_kind kind, void *addr, si
 	}
 	cell->entry = entry;
 	foreign_fill(cell, kind, addr, len);
-	atomic_fetch_add_explicit(&pool->fresh_taken, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&pool->shared_taken, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pool->shared->fresh, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pool->shared->taken, 1, memory_order_relaxed);
 	*leasep = &cell->lease;
 	return 0;
 
@@ -82,7 +82,7 @@ void mr_foreign_give(struct mr_pool *pool, struct mr_cell *cell)
 	if (cell->entry)
 		mr_cache_put(pool->cache, cell->entry);
 	cell->entry = NULL;
-	atomic_fetch_add_explicit(&pool->shared_given, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&pool->shared->given, 1, memory_order_relaxed);
 	atomic_store_explicit(&cell->state, MR_CELL_IDLE, memory_order_release);
 	mr_foreign_cell_give(pool, cell);
 }

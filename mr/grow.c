@@ -157,7 +157,7 @@ static int mr_grow_slab(struct mr_pool *pool, struct mr_want *want, size_t size,
 		return util_err_set(err, ret, "no memory to manage leases");
 	}
 	if (pool->provider->registers)
-		atomic_fetch_add_explicit(&pool->fresh_taken, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&pool->shared->fresh, 1, memory_order_relaxed);
 	return 0;
 }
 

@@ -50,19 +50,45 @@ struct mr_ledger_source {
 		struct mr_ledger_source *source;
 	} link[MR_LEDGER_LEVELS];
 	void (*fold)(const struct mr_ledger_source *source, struct mr_ledger_snapshot *snap);
+	/* It was folded for good: let go of the lanes. */
+	void (*end)(struct mr_ledger_source *source);
 };
 
 /* Every change of a field goes to the ledger and all above it. */
 #define MR_LEDGER_ADD(ledger, field, n)                                                            \
 	do {                                                                                       \
 		for (struct mr_ledger *l_ = (ledger); l_; l_ = l_->parent)                         \
-			atomic_fetch_add_explicit(&l_->field, (n), memory_order_relaxed);          \
+			atomic_fetch_add_explicit(&l_->now->field, (n), memory_order_relaxed);     \
 	} while (0)
 #define MR_LEDGER_SUB(ledger, field, n) MR_LEDGER_ADD(ledger, field, -(uint64_t)(n))
 
 void mr_ledger_attach(struct mr_ledger *ledger, struct mr_ledger_source *source);
 /* What the source counted stays with the ledgers. */
 void mr_ledger_detach(struct mr_ledger *ledger, struct mr_ledger_source *source);
+
+/* Where a snapshot keeps the field of that name; NULL: there is none. */
+uint64_t *mr_ledger_find(struct mr_ledger_snapshot *snap, const char *name);
+
+/*
+ * Leases as one thread counts them: one writer, any readers.  A lane lies in the watch file where
+ * the topmost ledger has one with a lane left, else with its owner.
+ */
+#define MR_LANE_USED 1
+#define MR_LANE_REUSES 2 /* a take that was not fresh reused a mapping */
+
+struct mr_lane {
+	_Atomic uint64_t taken, given;
+	_Atomic uint64_t fresh; /* takes that had to register: no reuse */
+	_Atomic uint64_t flags;
+	uint64_t pad[4]; /* a cache line each */
+};
+
+/* watch.c */
+/* A lane of the watch over ledger, or own. */
+struct mr_lane *mr_lane_take(struct mr_ledger *ledger, struct mr_lane *own, bool reuses);
+void mr_lane_give(struct mr_lane *lane);
+/* Counts are about to move within the watched file, or have moved.  Under the ledger's lock. */
+void mr_watch_move(struct mr_ledger *ledger);
 
 /* ---- region: the only place where the ledger's registrations change -------------------------- */
 
@@ -178,7 +204,7 @@ struct mr_chain {
  */
 struct mr_slot {
 	uintptr_t owner;
-	_Atomic uint64_t taken, given;
+	struct mr_lane *lane, own;
 	struct mr_stack magazine[MR_KIND_COUNT][MR_CLASSES];
 };
 
@@ -210,8 +236,7 @@ struct mr_pool {
 
 	struct mr_stack depot[MR_KIND_COUNT][MR_CLASSES];
 	_Atomic(struct mr_slot *) slots[MR_SLOTS];
-	_Atomic uint64_t shared_taken, shared_given; /* threads without a slot, large leases */
-	_Atomic uint64_t fresh_taken;		     /* takes that had to register: no reuse */
+	struct mr_lane *shared, own; /* threads without a slot; of all threads: fresh */
 	_Atomic(struct mr_cell *) chunks[MR_CHUNKS];
 
 	pthread_mutex_t lock; /* protects all below; never taken in the steady state.
@@ -326,6 +351,8 @@ void mr_poison_fill(const struct mr_cell *cell);
 void mr_poison_check(struct mr_pool *pool, const struct mr_cell *cell);
 
 /* pool.c */
+/* Do leases reuse mappings, that is, does a take that registers nothing count as one? */
+bool mr_pool_reuses(const struct mr_pool *pool);
 /* Release slabs nothing of which is in use.  Under the lock. */
 uint64_t mr_pool_trim_locked(struct mr_pool *pool);
 

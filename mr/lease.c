@@ -23,17 +23,17 @@ static void mr_count_own(_Atomic uint64_t *counter)
 static void mr_count_taken(struct mr_pool *pool, struct mr_slot *slot)
 {
 	if (slot)
-		mr_count_own(&slot->taken);
+		mr_count_own(&slot->lane->taken);
 	else
-		atomic_fetch_add_explicit(&pool->shared_taken, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&pool->shared->taken, 1, memory_order_relaxed);
 }
 
 static void mr_count_given(struct mr_pool *pool, struct mr_slot *slot)
 {
 	if (slot)
-		mr_count_own(&slot->given);
+		mr_count_own(&slot->lane->given);
 	else
-		atomic_fetch_add_explicit(&pool->shared_given, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&pool->shared->given, 1, memory_order_relaxed);
 }
 
 static int mr_lease_refuse(const struct mr_pool *pool, size_t len, struct util_err *err)

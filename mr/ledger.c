@@ -13,9 +13,11 @@
 
 void mr_ledger_init(struct mr_ledger *ledger, struct mr_ledger *parent)
 {
-#define MR_LEDGER_ZERO(name) atomic_init(&ledger->name, 0);
+#define MR_LEDGER_ZERO(name) atomic_init(&ledger->own.name, 0);
 	MR_LEDGER_FIELDS(MR_LEDGER_ZERO)
 #undef MR_LEDGER_ZERO
+	ledger->now = &ledger->own;
+	ledger->watch = NULL;
 	ledger->parent = parent;
 	pthread_mutex_init(&ledger->lock, NULL);
 	util_list_init(&ledger->sources);
@@ -43,10 +45,14 @@ void mr_ledger_detach(struct mr_ledger *ledger, struct mr_ledger_source *source)
 		pthread_mutex_lock(&ledger->lock);
 		util_list_del(&link->node);
 		source->fold(source, &snap);
+		mr_watch_move(ledger);
 #define MR_LEDGER_KEEP(name)                                                                       \
-	atomic_fetch_add_explicit(&ledger->name, snap.name, memory_order_relaxed);
+	atomic_fetch_add_explicit(&ledger->now->name, snap.name, memory_order_relaxed);
 		MR_LEDGER_FIELDS(MR_LEDGER_KEEP)
 #undef MR_LEDGER_KEEP
+		if (!ledger->parent)
+			source->end(source);
+		mr_watch_move(ledger);
 		pthread_mutex_unlock(&ledger->lock);
 	}
 }
@@ -56,7 +62,7 @@ void mr_ledger_read(const struct mr_ledger *ledger, struct mr_ledger_snapshot *s
 	struct mr_ledger *l = (struct mr_ledger *)ledger; /* for the lock */
 
 	pthread_mutex_lock(&l->lock);
-#define MR_LEDGER_LOAD(name) snap->name = atomic_load_explicit(&l->name, memory_order_relaxed);
+#define MR_LEDGER_LOAD(name) snap->name = atomic_load_explicit(&l->now->name, memory_order_relaxed);
 	MR_LEDGER_FIELDS(MR_LEDGER_LOAD)
 #undef MR_LEDGER_LOAD
 	UTIL_LIST_FOR_EACH (node, &l->sources) {
@@ -67,36 +73,44 @@ void mr_ledger_read(const struct mr_ledger *ledger, struct mr_ledger_snapshot *s
 	pthread_mutex_unlock(&l->lock);
 }
 
+static const struct {
+	char name[32];
+	size_t offset;
+} ledger_fields[] = {
+#define MR_LEDGER_ROW(name) {#name, offsetof(struct mr_ledger_snapshot, name)},
+	MR_LEDGER_FIELDS(MR_LEDGER_ROW)
+#undef MR_LEDGER_ROW
+};
+
 const char *mr_ledger_field(const struct mr_ledger_snapshot *snap, unsigned i, uint64_t *valuep)
 {
-	static const struct {
-		const char *name;
-		size_t offset;
-	} fields[] = {
-#define MR_LEDGER_ROW(name) {#name, offsetof(struct mr_ledger_snapshot, name)},
-		MR_LEDGER_FIELDS(MR_LEDGER_ROW)
-#undef MR_LEDGER_ROW
-	};
-
-	if (i >= UTIL_ARRAY_SIZE(fields))
+	if (i >= UTIL_ARRAY_SIZE(ledger_fields))
 		return NULL;
-	memcpy(valuep, (const char *)snap + fields[i].offset, sizeof(*valuep));
-	return fields[i].name;
+	memcpy(valuep, (const char *)snap + ledger_fields[i].offset, sizeof(*valuep));
+	return ledger_fields[i].name;
+}
+
+uint64_t *mr_ledger_find(struct mr_ledger_snapshot *snap, const char *name)
+{
+	for (unsigned i = 0; i < UTIL_ARRAY_SIZE(ledger_fields); i++)
+		if (!strcmp(ledger_fields[i].name, name))
+			return (uint64_t *)((char *)snap + ledger_fields[i].offset);
+	return NULL;
 }
 
 /* Which counter a batch of n falls into: the powers of two up to 32, or beyond. */
 static _Atomic uint64_t *mr_ledger_bucket(struct mr_ledger *ledger, unsigned n)
 {
 	_Atomic uint64_t *const buckets[] = {
-		&ledger->invalidation_batches_1,  &ledger->invalidation_batches_2,
-		&ledger->invalidation_batches_4,  &ledger->invalidation_batches_8,
-		&ledger->invalidation_batches_16, &ledger->invalidation_batches_32,
+		&ledger->now->invalidation_batches_1,  &ledger->now->invalidation_batches_2,
+		&ledger->now->invalidation_batches_4,  &ledger->now->invalidation_batches_8,
+		&ledger->now->invalidation_batches_16, &ledger->now->invalidation_batches_32,
 	};
 
 	for (unsigned i = 0; i < UTIL_ARRAY_SIZE(buckets); i++)
 		if (n <= 1u << i)
 			return buckets[i];
-	return &ledger->invalidation_batches_more;
+	return &ledger->now->invalidation_batches_more;
 }
 
 void mr_ledger_batch(struct mr_ledger *ledger, unsigned n)

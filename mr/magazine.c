@@ -20,7 +20,8 @@ static unsigned mr_slot_hash(uintptr_t self)
 }
 
 /* First use by this thread: the only allocation, and not one of the steady state. */
-static struct mr_slot *mr_slot_claim(_Atomic(struct mr_slot *) *place, uintptr_t self)
+static struct mr_slot *mr_slot_claim(struct mr_pool *pool, _Atomic(struct mr_slot *) *place,
+				     uintptr_t self)
 {
 	size_t len = mr_round_up(sizeof(struct mr_slot), 64);
 	struct mr_slot *slot = aligned_alloc(64, len), *expected = NULL;
@@ -29,9 +30,11 @@ static struct mr_slot *mr_slot_claim(_Atomic(struct mr_slot *) *place, uintptr_t
 		return NULL;
 	memset(slot, 0, len);
 	slot->owner = self;
+	slot->lane = mr_lane_take(&pool->ledger, &slot->own, mr_pool_reuses(pool));
 	if (atomic_compare_exchange_strong_explicit(place, &expected, slot, memory_order_acq_rel,
 						    memory_order_acquire))
 		return slot;
+	mr_lane_give(slot->lane);
 	free(slot);
 	return NULL;
 }
@@ -46,7 +49,7 @@ struct mr_slot *mr_slot_get(struct mr_pool *pool)
 		struct mr_slot *slot = atomic_load_explicit(place, memory_order_acquire);
 
 		if (!slot)
-			slot = mr_slot_claim(place, self);
+			slot = mr_slot_claim(pool, place, self);
 		if (slot && slot->owner == self)
 			return slot;
 	}

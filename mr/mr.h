@@ -121,9 +121,10 @@ void mr_provider_plain_init(struct mr_provider *p);
 	X(pages_charged)                                                                           \
 	X(pages_released)                                                                          \
 	X(iova_maps)                                                                               \
-	X(iova_unmaps) X(iova_reuses) X(windows_bound) X(invalidations_local)                      \
-		X(invalidations_remote) X(invalidation_batches) X(limit_refusals) X(leases_taken)  \
-			X(leases_given) X(leases_quarantined) X(slabs_created) X(slabs_destroyed)  \
+	X(iova_unmaps)                                                                             \
+	X(iova_reuses) X(windows_bound) X(invalidations_local) X(invalidations_remote)             \
+		X(invalidation_batches) X(limit_refusals) X(leases_taken) X(leases_given)          \
+			X(leases_quarantined) X(slabs_created) X(slabs_destroyed)                  \
 				X(bytes_registered_now) X(pages_charged_now) X(locked_pages_now)   \
 					X(leases_now) X(quarantined_now)                           \
 						MR_LEDGER_WINDOW_FIELDS(X)
@@ -135,14 +136,21 @@ void mr_provider_plain_init(struct mr_provider *p);
 	X(windows_dropped)                                                                         \
 	X(windows_now)                                                                             \
 	X(invalidation_batches_1)                                                                  \
-	X(invalidation_batches_2) X(invalidation_batches_4) X(invalidation_batches_8)              \
-		X(invalidation_batches_16) X(invalidation_batches_32) X(invalidation_batches_more) \
-			X(cache_evictions) X(cache_unmaps_seen) X(cache_stale) X(bounces)
+	X(invalidation_batches_2)                                                                  \
+	X(invalidation_batches_4) X(invalidation_batches_8) X(invalidation_batches_16)             \
+		X(invalidation_batches_32) X(invalidation_batches_more) X(cache_evictions)         \
+			X(cache_unmaps_seen) X(cache_stale) X(bounces)
 
-struct mr_ledger {
+struct mr_ledger_counters {
 #define MR_LEDGER_DECLARE(name) _Atomic uint64_t name;
 	MR_LEDGER_FIELDS(MR_LEDGER_DECLARE)
 #undef MR_LEDGER_DECLARE
+};
+
+struct mr_ledger {
+	struct mr_ledger_counters *now; /* own, or in the file where others can watch them */
+	struct mr_ledger_counters own;
+	struct mr_watch *watch;	  /* NULL: nobody can */
 	struct mr_ledger *parent; /* the process's; NULL at the top.  Every change goes to both. */
 	pthread_mutex_t lock;	  /* protects sources; a leaf */
 	struct util_list sources; /* pools whose lease counters are kept per thread until read */
@@ -154,7 +162,7 @@ struct mr_ledger_snapshot {
 #undef MR_LEDGER_DECLARE
 };
 
-/* parent outlives ledger.  Needs no end. */
+/* parent outlives ledger and does not move.  Needs no end but that of a watch. */
 void mr_ledger_init(struct mr_ledger *ledger, struct mr_ledger *parent);
 /* Includes what the pools' per-thread magazines have not yet folded in. */
 void mr_ledger_read(const struct mr_ledger *ledger, struct mr_ledger_snapshot *snap);
@@ -162,6 +170,37 @@ void mr_ledger_read(const struct mr_ledger *ledger, struct mr_ledger_snapshot *s
 const char *mr_ledger_field(const struct mr_ledger_snapshot *snap, unsigned i, uint64_t *valuep);
 /* n local invalidations go out behind one doorbell. */
 void mr_ledger_batch(struct mr_ledger *ledger, unsigned n);
+
+/* ---- watching a ledger from outside ------------------------------------------------------ */
+
+/*
+ * Keep the counters of a process's topmost ledger in a file of dir (NULL: mr_watch_dir()), where
+ * other processes of the user can read them at any time; mr/watch.h has the format.  Before
+ * anything is counted and from one thread.  A ledger without a watch works as well.  -errno of what
+ * the file system said; -EPERM: the folder is not ours alone.
+ */
+int mr_watch_open(struct mr_ledger *ledger, const char *dir, struct util_err *err);
+/* The pools below it are gone.  Removes the file.  Harmless without a watch. */
+void mr_watch_close(struct mr_ledger *ledger);
+/* $XDG_RUNTIME_DIR/nfsrdma, else /run/user/UID/nfsrdma. */
+int mr_watch_dir(char *buf, size_t len, struct util_err *err);
+
+struct mr_watch_info {
+	int pid;
+	bool alive;	     /* false: it was killed, and the numbers are its last */
+	char name[24];	     /* the program's */
+	uint64_t started_ns; /* CLOCK_REALTIME */
+};
+
+typedef void mr_watch_fn(void *arg, const struct mr_watch_info *info,
+			 const struct mr_ledger_snapshot *snap);
+
+/*
+ * Call fn for each ledger of process pid (0: of all) that is kept in dir (NULL: mr_watch_dir()).  A
+ * process may have several: one per context, one per server.  How many there were (0: also where
+ * there is no folder), or -errno.  For printers: mr_ledger_field().
+ */
+int mr_watch_each(const char *dir, int pid, mr_watch_fn *fn, void *arg, struct util_err *err);
 
 /* ---- pool and leases -------------------------------------------------------------------- */
 

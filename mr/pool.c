@@ -19,6 +19,13 @@ static const struct mr_pool *mr_pool_of_source(const struct mr_ledger_source *so
 	return UTIL_CONTAINER_OF(source, struct mr_pool, source);
 }
 
+/* A take that had to register is no reuse; without a device or with memory that is not registered
+ * yet there is no mapping to reuse. */
+bool mr_pool_reuses(const struct mr_pool *pool)
+{
+	return pool->provider->registers && !pool->keyless;
+}
+
 /*
  * Given is read before taken: a lease's give comes after its take, so the difference is never
  * negative, whatever moves meanwhile.
@@ -29,22 +36,32 @@ static void mr_pool_fold(const struct mr_ledger_source *source, struct mr_ledger
 	struct mr_slot *slot;
 	uint64_t taken, given, fresh;
 
-	given = atomic_load_explicit(&pool->shared_given, memory_order_acquire);
+	given = atomic_load_explicit(&pool->shared->given, memory_order_acquire);
 	for (unsigned i = 0; i < MR_SLOTS; i++)
 		if ((slot = atomic_load_explicit(&pool->slots[i], memory_order_acquire)))
-			given += atomic_load_explicit(&slot->given, memory_order_acquire);
-	fresh = atomic_load_explicit(&pool->fresh_taken, memory_order_relaxed);
-	taken = atomic_load_explicit(&pool->shared_taken, memory_order_acquire);
+			given += atomic_load_explicit(&slot->lane->given, memory_order_acquire);
+	fresh = atomic_load_explicit(&pool->shared->fresh, memory_order_relaxed);
+	taken = atomic_load_explicit(&pool->shared->taken, memory_order_acquire);
 	for (unsigned i = 0; i < MR_SLOTS; i++)
 		if ((slot = atomic_load_explicit(&pool->slots[i], memory_order_acquire)))
-			taken += atomic_load_explicit(&slot->taken, memory_order_acquire);
+			taken += atomic_load_explicit(&slot->lane->taken, memory_order_acquire);
 	snap->leases_taken += taken;
 	snap->leases_given += given;
 	snap->leases_now += taken > given ? taken - given : 0;
-	/* A take that had to register is no reuse; without a device or with memory that is not
-	 * registered yet there is no mapping to reuse. */
-	if (pool->provider->registers && !pool->keyless && taken > fresh)
+	if (mr_pool_reuses(pool) && taken > fresh)
 		snap->iova_reuses += taken - fresh;
+}
+
+/* What was counted is in the ledgers. */
+static void mr_pool_fold_end(struct mr_ledger_source *source)
+{
+	struct mr_pool *pool = UTIL_CONTAINER_OF(source, struct mr_pool, source);
+	struct mr_slot *slot;
+
+	for (unsigned i = 0; i < MR_SLOTS; i++)
+		if ((slot = atomic_load_explicit(&pool->slots[i], memory_order_acquire)))
+			mr_lane_give(slot->lane);
+	mr_lane_give(pool->shared);
 }
 
 static enum mr_backing mr_pool_backing(const struct mr_pool *pool, enum mr_hugepages hugepages)
@@ -147,12 +164,14 @@ int mr_pool_create(struct mr_pool **poolp, struct mr_provider *provider,
 	pool->max_lease = mr_pool_longest(pool);
 	mr_ledger_init(&pool->ledger, params->ledger_parent);
 	pool->source.fold = mr_pool_fold;
+	pool->source.end = mr_pool_fold_end;
 	ret = mr_cache_create(&pool->cache, pool, params, err);
 	if (ret) {
 		pthread_mutex_destroy(&pool->lock);
 		free(pool);
 		return ret;
 	}
+	pool->shared = mr_lane_take(&pool->ledger, &pool->own, mr_pool_reuses(pool));
 	mr_ledger_attach(&pool->ledger, &pool->source);
 	*poolp = pool;
 	return 0;

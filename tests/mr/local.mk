@@ -2,7 +2,7 @@
 CRITERION_TESTS += %D%/test_mr
 %C%_test_mr_SOURCES = %D%/fake.h %D%/fake.c %D%/test_budget.c %D%/test_cache.c %D%/test_class.c \
 	%D%/test_faults.c %D%/test_interval.c \
-	%D%/test_ledger.c %D%/test_memory.c %D%/test_model.c %D%/test_pool.c %D%/test_grant.c %D%/test_property.c %D%/test_stack.c
+	%D%/test_ledger.c %D%/test_memory.c %D%/test_model.c %D%/test_pool.c %D%/test_grant.c %D%/test_property.c %D%/test_stack.c %D%/test_watch.c
 %C%_test_mr_CFLAGS = $(TEST_CFLAGS)
 %C%_test_mr_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=aligned_alloc \
 	-Wl,--wrap=free,--wrap=mmap,--wrap=munmap,--wrap=pthread_mutex_lock

@@ -47,6 +47,15 @@ struct transport_ctx {
 	struct util_list sites, plains;
 };
 
+/* For those who look on from outside; a process without a folder of its own does without. */
+static void ctx_watch(struct transport_ctx *ctx)
+{
+	struct util_err err = {0};
+
+	if (mr_watch_open(&ctx->ledger, NULL, &err))
+		util_log(&ctx->log, UTIL_LOG_DEBUG, "the ledger cannot be watched: %s", err.what);
+}
+
 int transport_ctx_create(struct transport_ctx **ctxp, const struct util_log *log)
 {
 	struct transport_ctx *ctx = calloc(1, sizeof(*ctx));
@@ -57,6 +66,7 @@ int transport_ctx_create(struct transport_ctx **ctxp, const struct util_log *log
 	if (log)
 		ctx->log = *log;
 	mr_ledger_init(&ctx->ledger, NULL);
+	ctx_watch(ctx);
 	mr_provider_plain_init(&ctx->plain_provider);
 	pthread_mutex_init(&ctx->open_lock, NULL);
 	pthread_mutex_init(&ctx->list_lock, NULL);
@@ -85,6 +95,7 @@ void transport_ctx_put(struct transport_ctx *ctx)
 		f->ops->close(f->fabric);
 		free(f);
 	}
+	mr_watch_close(&ctx->ledger);
 	pthread_mutex_destroy(&ctx->list_lock);
 	pthread_mutex_destroy(&ctx->open_lock);
 	free(ctx);

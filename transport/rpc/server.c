@@ -99,6 +99,8 @@ int transport_server_create(struct transport_server **serverp,
 	util_list_init(&server->pools);
 	pthread_mutex_init(&server->pool_lock, NULL);
 	mr_ledger_init(&server->ledger, server->params.pool.ledger_parent);
+	if (!server->params.pool.ledger_parent) /* for those who look on; it works without */
+		mr_watch_open(&server->ledger, NULL, NULL);
 	code = workers_create(server);
 	if (code)
 		util_err_set(err, code, "server: %s", strerror(-code));
@@ -129,6 +131,7 @@ void transport_server_destroy(struct transport_server *server)
 		mr_pool_destroy(sp->pool);
 		free(sp);
 	}
+	mr_watch_close(&server->ledger);
 	transport_listen_close(server);
 	for (unsigned i = 0; i < UTIL_ARRAY_SIZE(server->fabrics); i++)
 		if (server->fabrics[i])
