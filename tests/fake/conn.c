@@ -63,6 +63,7 @@ static void end_one(struct fake_conn *c, const char *why)
 	if (!c->raw)
 		fake_conn_flush(c);
 	c->over = true;
+	fake_windows_drop(c);
 	c->conn.state = FABRIC_CONN_CLOSED;
 	if (why)
 		util_err_set(&c->conn.err, -ECONNRESET, "fake: %s", why);

@@ -47,6 +47,7 @@ void fake_reset(const struct fake_setup *setup)
 	memset(&fake_world.seen, 0, sizeof(fake_world.seen));
 	if (!fake_world.regions.next) {
 		util_list_init(&fake_world.regions);
+		util_list_init(&fake_world.windows);
 		util_list_init(&fake_world.listens);
 		util_list_init(&fake_world.cqs);
 		fake_world.next_port = 40000;
@@ -189,7 +190,7 @@ struct fake_domain *fake_domain_create(struct fabric *fabric)
 	d->domain.fabric = fabric;
 	d->domain.attr = fake_world.setup.attr;
 	d->domain.provider = &d->provider;
-	fake_provider_init(&d->provider, &d->domain.attr);
+	fake_provider_init(&d->provider, &fake_world.setup);
 	d->refs = 1;
 	fake_world.objects++;
 	return d;

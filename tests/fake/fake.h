@@ -20,6 +20,7 @@ extern const struct fabric_ops fake_fabric_ops;
 struct fake_setup {
 	struct fabric_attr attr; /* of every device opened from now on */
 	bool lkeys;		 /* local pieces must be registered, as on verbs */
+	uint32_t max_windows;	 /* type-2 memory windows, 0: none */
 };
 
 /* What a plain device can; change it and hand it to fake_reset(). */
@@ -60,6 +61,7 @@ struct fake_seen {
 	unsigned signalled;
 	unsigned reads_out_max; /* RDMA Reads outstanding on one connection at most */
 	unsigned registrations;
+	unsigned binds, local_invs; /* of windows, carried out */
 	unsigned connects; /* conn_connect calls */
 };
 void fake_seen(struct fake_seen *seen);

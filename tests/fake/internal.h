@@ -20,6 +20,19 @@ struct fake_region {
 	unsigned access;
 };
 
+/* A memory window. */
+struct fake_window {
+	struct util_list node;
+	const void *owner;	/* its domain */
+	uint32_t key;		/* of the last bind */
+	struct fake_conn *conn; /* NULL: not bound */
+	const struct fake_region *region;
+	uint8_t *addr;
+	uint64_t iova;
+	size_t len;
+	unsigned access;
+};
+
 struct fake_domain {
 	struct fabric_domain domain; /* first */
 	struct mr_provider provider;
@@ -117,7 +130,7 @@ struct fake_world {
 	bool hold_sends, refuse, fail_send;
 	enum fabric_wc_status fail_status;
 	struct fake_seen seen;
-	struct util_list regions, listens, cqs;
+	struct util_list regions, windows, listens, cqs;
 	uint32_t next_key;
 	uint16_t next_port;
 };
@@ -144,10 +157,28 @@ void fake_cq_add(struct fake_cq *cq, const struct fabric_wc *wc);
 void fake_domain_release(struct fake_domain *domain);
 
 /* mr.c */
-void fake_provider_init(struct mr_provider *p, const struct fabric_attr *attr);
+void fake_provider_init(struct mr_provider *p, const struct fake_setup *setup);
 struct fake_region *fake_region_add(const void *owner, void *addr, size_t len, unsigned access);
 /* Process address of [iova, iova+len) if key of owner grants access, else NULL. */
 uint8_t *fake_region_find(const void *owner, uint32_t key, uint64_t iova, size_t len,
+			  unsigned access);
+/* The same of a key that c's peer uses: a region's or a window's. */
+uint8_t *fake_reach(const struct fake_conn *c, uint32_t key, uint64_t iova, size_t len,
+		    unsigned access);
+
+/* window.c: operations of the provider, which lock by themselves, */
+int fake_window_alloc(struct mr_provider *p, struct mr_window *window);
+void fake_window_free(struct mr_provider *p, struct mr_window *window);
+int fake_window_next_key(struct mr_provider *p, struct mr_window *window, uint32_t *rkeyp);
+/* and what happens to windows on connections */
+enum fabric_wc_status fake_bind(struct fake_conn *c, const struct fabric_wr *wr);
+enum fabric_wc_status fake_local_inv(struct fake_conn *c, uint32_t key);
+/* c's peer invalidates key; one that is no window's is passed on all the same. */
+void fake_remote_inv(struct fake_conn *c, uint32_t key);
+void fake_windows_drop(struct fake_conn *c);
+/* r is about to go. */
+void fake_windows_over(const struct fake_region *r);
+uint8_t *fake_window_find(const struct fake_conn *c, uint32_t key, uint64_t iova, size_t len,
 			  unsigned access);
 
 /* conn.c */

@@ -45,6 +45,14 @@ uint8_t *fake_region_find(const void *owner, uint32_t key, uint64_t iova, size_t
 	return NULL;
 }
 
+uint8_t *fake_reach(const struct fake_conn *c, uint32_t key, uint64_t iova, size_t len,
+		    unsigned access)
+{
+	uint8_t *at = fake_region_find(c->owner, key, iova, len, access);
+
+	return at ? at : fake_window_find(c, key, iova, len, access);
+}
+
 static int fake_register(struct mr_provider *p, void *addr, size_t len, size_t page_size,
 			 unsigned access, struct mr_registration *reg, struct util_err *err)
 {
@@ -85,32 +93,12 @@ static void fake_deregister(struct mr_provider *p, struct mr_registration *reg)
 
 	(void)p;
 	fake_lock();
+	fake_windows_over(r);
 	util_list_del(&r->node);
 	fake_world.objects--;
 	fake_unlock();
 	free(r);
 	reg->priv = NULL;
-}
-
-static int fake_window_alloc(struct mr_provider *p, struct mr_window *w)
-{
-	(void)p;
-	(void)w;
-	return -EOPNOTSUPP;
-}
-
-static void fake_window_free(struct mr_provider *p, struct mr_window *w)
-{
-	(void)p;
-	(void)w;
-}
-
-static int fake_window_next_key(struct mr_provider *p, struct mr_window *w, uint32_t *rkeyp)
-{
-	(void)p;
-	(void)w;
-	(void)rkeyp;
-	return -EOPNOTSUPP;
 }
 
 static const struct mr_provider_ops fake_provider_ops = {
@@ -122,14 +110,15 @@ static const struct mr_provider_ops fake_provider_ops = {
 	.window_next_key = fake_window_next_key,
 };
 
-void fake_provider_init(struct mr_provider *p, const struct fabric_attr *attr)
+void fake_provider_init(struct mr_provider *p, const struct fake_setup *setup)
 {
 	*p = (struct mr_provider){
 		.ops = &fake_provider_ops,
 		.max_region = (size_t)1 << 30,
 		.max_regions = 1 << 16,
+		.max_windows = setup->max_windows,
 		.registers = true,
 		.numa_node = -1,
 	};
-	snprintf(p->device, sizeof(p->device), "%s", attr->device);
+	snprintf(p->device, sizeof(p->device), "%s", setup->attr.device);
 }

@@ -167,8 +167,8 @@ static int peer_rdma(struct fake_peer *peer, uint32_t rkey, uint64_t iova, void 
 
 	fake_lock();
 	if (!peer->conn.over && peer->conn.other) {
-		remote = fake_region_find(peer->conn.other->owner, rkey, iova, len,
-					  write ? MR_ACCESS_REMOTE_WRITE : MR_ACCESS_REMOTE_READ);
+		remote = fake_reach(peer->conn.other, rkey, iova, len,
+				    write ? MR_ACCESS_REMOTE_WRITE : MR_ACCESS_REMOTE_READ);
 		err = remote ? 0 : -EACCES;
 	}
 	if (remote && write)

@@ -82,7 +82,8 @@ static void check_wr(const struct fake_conn *c, const struct fabric_wr *wr)
 		fake_violate("a message of %llu bytes", (unsigned long long)total);
 	if (wr->flags & FABRIC_WR_INLINE && total > c->params.max_inline)
 		fake_violate("%llu bytes inline", (unsigned long long)total);
-	if (wr->op == FABRIC_OP_BIND || wr->op == FABRIC_OP_LOCAL_INV)
+	if ((wr->op == FABRIC_OP_BIND || wr->op == FABRIC_OP_LOCAL_INV) &&
+	    !fake_world.setup.max_windows)
 		fake_violate("a window request without windows");
 }
 
@@ -154,6 +155,8 @@ enum fabric_wc_status fake_deliver(struct fake_conn *c, const struct fabric_sge 
 		complete_recv(c, rr, FABRIC_WC_LENGTH, 0, NULL);
 		return FABRIC_WC_REMOTE_ERROR;
 	}
+	if (inv_rkey)
+		fake_remote_inv(c, *inv_rkey);
 	gather(rr->recv.sge.ptr, sge, nsge);
 	complete_recv(c, rr, FABRIC_WC_OK, len, inv_rkey);
 	return FABRIC_WC_OK;
@@ -163,9 +166,8 @@ static enum fabric_wc_status execute_rdma(struct fake_conn *c, struct fake_wr *w
 {
 	bool read = w->wr.op == FABRIC_OP_READ;
 	size_t len = total_len(w->sge, w->wr.nsge);
-	uint8_t *remote =
-		fake_region_find(c->other->owner, w->wr.u.remote.rkey, w->wr.u.remote.iova, len,
-				 read ? MR_ACCESS_REMOTE_READ : MR_ACCESS_REMOTE_WRITE);
+	uint8_t *remote = fake_reach(c->other, w->wr.u.remote.rkey, w->wr.u.remote.iova, len,
+				     read ? MR_ACCESS_REMOTE_READ : MR_ACCESS_REMOTE_WRITE);
 
 	if (!remote)
 		return FABRIC_WC_REMOTE_ACCESS;
@@ -189,6 +191,10 @@ static void execute(struct fake_conn *c, struct fake_wr *w)
 	}
 	if (w->wr.op == FABRIC_OP_READ || w->wr.op == FABRIC_OP_WRITE) {
 		w->status = execute_rdma(c, w);
+	} else if (w->wr.op == FABRIC_OP_BIND) {
+		w->status = fake_bind(c, &w->wr);
+	} else if (w->wr.op == FABRIC_OP_LOCAL_INV) {
+		w->status = fake_local_inv(c, w->wr.u.inv_rkey);
 	} else if (fake_world.fail_send) {
 		fake_world.fail_send = false;
 		w->status = fake_world.fail_status;
@@ -263,7 +269,8 @@ static void queue_wr(struct fake_conn *c, const struct fabric_wr *wr)
 	struct fake_wr *w = calloc(1, sizeof(*w));
 
 	w->wr = *wr;
-	memcpy(w->sge, wr->sge, wr->nsge * sizeof(*wr->sge));
+	if (wr->nsge)
+		memcpy(w->sge, wr->sge, wr->nsge * sizeof(*wr->sge));
 	w->hash = hash_pieces(w);
 	util_list_add(&c->sq, &w->node);
 	if (++c->sq_used > c->params.max_send_wr)

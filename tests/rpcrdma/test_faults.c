@@ -43,6 +43,9 @@ static void expect_empty(struct mr_ledger *ledger)
 	cr_assert_eq(s.bytes_registered_now, 0);
 	cr_assert_eq(s.pages_charged_now, 0);
 	cr_assert_eq(s.registrations, s.deregistrations);
+	cr_assert_eq(s.windows_now, 0);
+	cr_assert_eq(s.windows_bound,
+		     s.invalidations_local + s.invalidations_remote + s.windows_dropped);
 }
 
 static void soft_params(struct transport_client_params *p, uint16_t port)
@@ -57,7 +60,7 @@ static void soft_params(struct transport_client_params *p, uint16_t port)
 }
 
 /* One life of a client, with the n-th call failing; false: there was no n-th. */
-static bool fail_one(uint16_t port, unsigned n, int err)
+static bool fail_one(uint16_t port, enum mr_mode mode, unsigned n, int err)
 {
 	struct transport_client_params params;
 	struct transport_client *client;
@@ -67,6 +70,7 @@ static bool fail_one(uint16_t port, unsigned n, int err)
 
 	cr_assert_eq(transport_ctx_create(&ctx, NULL), 0);
 	soft_params(&params, port);
+	params.pool.mode = mode;
 	fake_fail_nth(n, err);
 	if (transport_client_create(&client, ctx, &params, &words) == 0) {
 		work(client);
@@ -82,15 +86,18 @@ static bool fail_one(uint16_t port, unsigned n, int err)
 	return reached;
 }
 
-static void fail_every(int err)
+static void fail_every(enum mr_mode mode, int err)
 {
 	struct transport_server_params sp = {.credits = 8, .inline_size = 1024};
+	struct fake_setup setup;
 	struct server server;
 	unsigned n = 1;
 
-	fake_reset(NULL);
+	fake_setup_default(&setup);
+	setup.max_windows = mode == MR_MODE_WINDOW ? 64 : 0;
+	fake_reset(&setup);
 	server_start(&server, &sp);
-	while (fail_one(server.port, n, err))
+	while (fail_one(server.port, mode, n, err))
 		n++;
 	cr_assert_gt(n, 20);
 	server_stop(&server);
@@ -99,12 +106,25 @@ static void fail_every(int err)
 
 Test(rpcrdma_faults, every_call_into_the_fabric_may_fail)
 {
-	fail_every(-EIO);
+	fail_every(MR_MODE_POOL, -EIO);
 }
 
 Test(rpcrdma_faults, every_call_into_the_fabric_may_run_out_of_memory)
 {
-	fail_every(-ENOMEM);
+	fail_every(MR_MODE_POOL, -ENOMEM);
+}
+
+/* Posts of binds and invalidations, windows, their keys. */
+Test(rpcrdma_faults, every_call_into_the_fabric_may_fail_in_window_mode, .timeout = 60)
+{
+	fail_every(MR_MODE_WINDOW, -EIO);
+	fail_every(MR_MODE_WINDOW, -ENOSPC);
+}
+
+Test(rpcrdma_faults, every_registration_for_a_call_may_fail)
+{
+	fail_every(MR_MODE_PER_IO, -ENOMEM);
+	fail_every(MR_MODE_CACHE, -ENOMEM);
 }
 
 Test(rpcrdma_faults, a_server_that_cannot_listen_or_open_says_so)

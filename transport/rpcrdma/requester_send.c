@@ -328,6 +328,8 @@ static void fill_send(struct rpcrdma_link *link, unsigned n, unsigned nops, uint
 static void unprepare(struct rpcrdma_link *link, struct rpcrdma_req *req, unsigned nwr)
 {
 	link->nwr = nwr;
+	if (nwr > 0)
+		link->wr[nwr - 1].next = NULL;
 	while (req->grants) {
 		struct mr_grant *grant = req->grants;
 
