@@ -10,7 +10,7 @@ CRITERION_TESTS += %D%/test_rpcrdma_fake
 %C%_test_rpcrdma_fake_SOURCES = $(FAKE_SOURCES) %D%/harness.h %D%/harness.c %D%/rig.h %D%/rig.c %D%/test_pair.c \
 	%D%/test_requester.c %D%/test_replies.c \
 	%D%/rawclient.h %D%/rawclient.c %D%/test_responder.c %D%/test_hostile.c \
-	%D%/test_faults.c
+	%D%/test_faults.c %D%/test_window.c
 %C%_test_rpcrdma_fake_CFLAGS = $(TEST_CFLAGS)
 %C%_test_rpcrdma_fake_LDADD = $(TEST_LIBS)
 

@@ -11,11 +11,14 @@ void rig_open(struct rig *r, const struct rig_options *opts)
 {
 	static const struct rig_options none;
 	struct transport_client_params params;
+	struct fake_setup setup;
 
 	if (!opts)
 		opts = &none;
 	memset(r, 0, sizeof(*r));
-	fake_reset(NULL);
+	fake_setup_default(&setup);
+	setup.max_windows = opts->windows;
+	fake_reset(&setup);
 	r->listen =
 		fake_raw_listen(PORT, private_data, opts->no_private ? 0 : sizeof(private_data));
 	cr_assert_eq(transport_ctx_create(&r->ctx, NULL), 0);
@@ -23,6 +26,8 @@ void rig_open(struct rig *r, const struct rig_options *opts)
 	params.slots = opts->slots;
 	params.timeo_ms = opts->timeo_ms;
 	params.pool.poison = !opts->no_poison;
+	if (opts->windows)
+		params.pool.mode = MR_MODE_WINDOW;
 	r->client = client_open(r->ctx, PORT, &params);
 	r->peer = fake_raw_accept(r->listen);
 	cr_assert(r->peer);
@@ -61,6 +66,11 @@ void rig_reaccept(struct rig *r)
 	}
 	cr_assert(r->peer, "it did not come back");
 	transport_client_process(r->client);
+}
+
+struct rpcrdma_link *rig_link(struct rig *r)
+{
+	return rpcrdma_link_of(r->client->link);
 }
 
 struct mr_lease *rig_lease(struct rig *r, enum mr_kind kind, size_t len)

@@ -6,11 +6,13 @@
 #define NFSRDMA_TESTS_RPCRDMA_RIG_H
 
 #include "tests/rpcrdma/harness.h"
+#include "transport/rpcrdma/requester.h"
 
 struct rig_options {
 	bool no_private; /* the responder has no private data */
 	bool no_poison;
 	uint32_t slots, timeo_ms;
+	uint32_t windows; /* mr=window, with a device that has so many */
 };
 
 struct rig {
@@ -30,6 +32,8 @@ void rig_close(struct rig *r);
 void rig_close_with(struct rig *r, struct mr_lease *lease);
 /* The client came back: take its new connection. */
 void rig_reaccept(struct rig *r);
+/* The client's link, for what only its insides tell. */
+struct rpcrdma_link *rig_link(struct rig *r);
 struct mr_lease *rig_lease(struct rig *r, enum mr_kind kind, size_t len);
 
 /* Take the next call; false: there is none. */

@@ -32,9 +32,6 @@
 #include "transport/rpcrdma/private.h"
 #include "transport/rpcrdma/requester.h"
 
-/* Completions taken at once. */
-#define POLL_BATCH 32
-
 static uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -181,6 +178,7 @@ static int link_create(struct transport_client *client, struct transport_link **
 	link->link.ops = &rpcrdma_link_ops;
 	link->link.client = client;
 	link->ops = client->fabric_ops;
+	link->clock_ns = util_clock_ns;
 	code = transport_site_get(client->ctx, link->ops, &client->params, &link->site, err);
 	if (code)
 		goto err_free;
@@ -295,6 +293,8 @@ static void link_disconnect(struct transport_link *tlink)
 		if (link->reqs[i].used)
 			rpcrdma_req_release(link, &link->reqs[i]);
 	}
+	link->closing_wr = 0;
+	link->held_since_ns = 0;
 	rpcrdma_sendq_reset(&link->sendq);
 	rpcrdma_buffers_reset(&link->sends);
 	rpcrdma_recvq_reset(&link->recvq);
@@ -402,15 +402,15 @@ static void on_completion(struct rpcrdma_link *link, const struct fabric_wc *wc)
 static void link_process(struct transport_link *tlink)
 {
 	struct rpcrdma_link *link = rpcrdma_link_of(tlink);
-	struct fabric_wc wc[POLL_BATCH];
+	struct fabric_wc wc[RPCRDMA_POLL];
 	int n, posted;
 
 	do {
-		n = link->ops->cq_poll(link->cq, wc, POLL_BATCH);
+		n = link->ops->cq_poll(link->cq, wc, RPCRDMA_POLL);
 		for (int i = 0; i < n; i++)
 			on_completion(link, &wc[i]);
-		posted = rpcrdma_link_invalidate(link);
-	} while (n == POLL_BATCH || posted > 0);
+		posted = rpcrdma_link_invalidate(link, n == RPCRDMA_POLL);
+	} while (n == RPCRDMA_POLL || posted > 0);
 	/* Messages that answer nothing use up receives too. */
 	if (link->up && (posted < 0 || rpcrdma_link_refill(link)))
 		on_disconnected(link);

@@ -19,6 +19,8 @@
 /* Calls, and work requests, of one chain: what one doorbell sends at most. */
 #define RPCRDMA_BATCH 32
 #define RPCRDMA_CHAIN 128
+/* Completions taken at once. */
+#define RPCRDMA_POLL 32
 /* Pieces of memory one call may expose: bulk data both ways and a long call. */
 #define RPCRDMA_PIECES (2 * RPCRDMA_MAX_SEGS + 1)
 
@@ -76,6 +78,9 @@ struct rpcrdma_link {
 	struct rpcrdma_sendq sendq;
 	struct rpcrdma_req *reqs; /* slots of them */
 	struct util_list free_reqs, abandoned, closing;
+	unsigned closing_wr;	/* invalidations of those in closing */
+	uint64_t held_since_ns; /* since when they wait for more to come, 0: they do not */
+	uint64_t (*clock_ns)(void);
 	struct mr_binder *binder;
 	unsigned call_wr; /* work requests one call may take */
 	bool uninvited;	  /* the peer invalidated a key that was not the call's */
@@ -142,8 +147,9 @@ void rpcrdma_link_conclude(struct rpcrdma_link *link, struct rpcrdma_req *req);
  * call is closing, and concluded when its invalidations have completed. */
 bool rpcrdma_req_close(struct rpcrdma_link *link, struct rpcrdma_req *req,
 		       const struct fabric_wc *wc);
-/* Post the invalidations of all calls that are closing in one chain: how many, or -errno. */
-int rpcrdma_link_invalidate(struct rpcrdma_link *link);
+/* Post the invalidations of all calls that are closing in one chain: how many, or -errno.  more:
+ * further completions are there already; then they may wait for a bounded while, and it is 0. */
+int rpcrdma_link_invalidate(struct rpcrdma_link *link, bool more);
 /* A call's invalidations have completed. */
 void rpcrdma_req_closed(struct rpcrdma_link *link, struct rpcrdma_req *req);
 
