@@ -2,18 +2,27 @@
 /*
  * proxy.c - a TCP link between client and server that can be cut, delayed, stalled and corrupted.
  *
- *   proxy TARGET_PORT [--cut-after BYTES] [--corrupt-at BYTE] [--stall-after BYTES] [--times N]
- *         [--to-server|--to-client] [--delay-us US] [--slice BYTES] [--rst]
+ *   proxy [HOST:]PORT [--cut-after BYTES] [--corrupt-at BYTE] [--stall-after BYTES] [--times N]
+ *         [--to-server|--to-client] [--delay-us US] [--slice BYTES] [--rst] [--listen ADDRESS]
+ *         [--from-port PORT]
  *
- * Listens on a free port of 127.0.0.1 and prints it.  BYTES are counted for each connection, in the
+ * Listens on a free port of 127.0.0.1 (or ADDRESS) and prints it; HOST is 127.0.0.1, too.  With
+ * --from-port every connection to the server comes from that port, as a client's would that keeps
+ * its own, so only one can be there at a time.  BYTES are counted for each connection, in the
  * chosen direction (default: both together).  A fault strikes in the first N connections (default
  * 1) and is then used up; --cut-after 0 cuts at once after accepting.  Lines on stdin command it at
- * any moment: "cut" (all connections), "refuse" / "accept" (new ones), "stall" / "resume", "quit";
- * end of file quits.
+ * any moment: "cut" (all connections), "refuse" / "accept" (new ones), "stall" / "resume", "mute
+ * PROCEDURE", "quit"; end of file quits.
+ *
+ * After "mute PROCEDURE" the next call of that NFSv3 procedure goes through, and from then on what
+ * the server sends on its connection is lost: the server does it, the client does not hear of it.
+ * The call is found by the five words of its RPC header, which stand in a record of TCP and in a
+ * Send of iWARP alike.
  *
  * One connection pair at a time per thread-less poll loop; bounded buffers; a blocked side blocks
  * the other.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -29,6 +38,7 @@
 #include <unistd.h>
 
 #define MAX_PAIRS 64
+#define WORDS 20 /* bytes of the words that tell a call */
 #define BUF_SIZE (256 * 1024)
 
 enum { TO_SERVER, TO_CLIENT };
@@ -41,8 +51,9 @@ struct flow {
 struct pair {
 	int fd[2]; /* client, server */
 	struct flow flow[2];
-	uint64_t bytes; /* in the direction that counts */
-	bool armed, stalled;
+	uint64_t bytes;	       /* in the direction that counts */
+	uint8_t recent[WORDS]; /* the last bytes the client sent */
+	bool armed, stalled, muted;
 };
 
 struct faults {
@@ -50,6 +61,9 @@ struct faults {
 	unsigned times, delay_us;
 	size_t slice;
 	bool count[2], rst, refuse, stall_all;
+	struct in_addr listen, host;
+	uint16_t from_port;
+	int mute; /* the procedure, -1: none */
 };
 
 static struct pair *pairs[MAX_PAIRS];
@@ -59,6 +73,7 @@ static struct faults faults = {
 	.stall_after = -1,
 	.times = 1,
 	.slice = BUF_SIZE,
+	.mute = -1,
 	.count = {true, true},
 };
 
@@ -80,7 +95,15 @@ static int connect_target(int port)
 	struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	struct sockaddr_in from = {.sin_family = AF_INET, .sin_port = htons(faults.from_port)};
+	int one = 1;
+
+	sin.sin_addr = faults.host;
+	if (fd >= 0 && faults.from_port) {
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+		if (bind(fd, (struct sockaddr *)&from, sizeof(from)) < 0)
+			perror("proxy: bind");
+	}
 	if (fd >= 0 && connect(fd, (struct sockaddr *)&sin, sizeof(sin)) < 0) {
 		close(fd);
 		return -1;
@@ -148,6 +171,23 @@ static ssize_t strike(struct pair *p, uint8_t *data, size_t n)
 	return (ssize_t)n;
 }
 
+/* Does a call of the procedure that is to stay unanswered end in these bytes from the client? */
+static void listen_for_call(struct pair *p, const uint8_t *data, size_t n)
+{
+	/* CALL, RPC version 2, program 100003, version 3, procedure */
+	uint8_t words[WORDS] = {0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0x86, 0xa3, 0, 0, 0, 3};
+
+	words[WORDS - 1] = (uint8_t)faults.mute;
+	for (size_t i = 0; i < n && faults.mute >= 0; i++) {
+		memmove(p->recent, p->recent + 1, WORDS - 1);
+		p->recent[WORDS - 1] = data[i];
+		if (memcmp(p->recent, words, WORDS) == 0) {
+			p->muted = true;
+			faults.mute = -1;
+		}
+	}
+}
+
 /* false: the pair is to be closed. */
 static bool flow_read(struct pair *p, int dir)
 {
@@ -158,6 +198,10 @@ static bool flow_read(struct pair *p, int dir)
 		return errno == EAGAIN || errno == EINTR;
 	if (n == 0)
 		return false;
+	if (p->muted && dir == TO_CLIENT)
+		return true;
+	if (dir == TO_SERVER)
+		listen_for_call(p, f->buf, (size_t)n);
 	if (faults.count[dir])
 		pass = strike(p, f->buf, (size_t)n);
 	if (pass < 0) {
@@ -218,7 +262,9 @@ static bool command(void)
 			faults.refuse = word[0] == 'r';
 		if (!strcmp(word, "stall") || !strcmp(word, "resume"))
 			faults.stall_all = word[0] == 's';
-		for (size_t i = 0; i < MAX_PAIRS && !strcmp(word, "cut"); i++) {
+		if (!strcmp(word, "mute") && (word = strtok_r(NULL, " \n", &save)))
+			faults.mute = atoi(word);
+		for (size_t i = 0; i < MAX_PAIRS && word && !strcmp(word, "cut"); i++) {
 			if (pairs[i])
 				pair_close(&pairs[i]);
 		}
@@ -293,10 +339,26 @@ static int parse(int argc, char **argv)
 			faults.delay_us = (unsigned)atoi(argv[++i]);
 		else if (!strcmp(opt, "--slice"))
 			faults.slice = (size_t)atoi(argv[++i]);
+		else if (!strcmp(opt, "--from-port"))
+			faults.from_port = (uint16_t)atoi(argv[++i]);
+		else if (!strcmp(opt, "--listen") && inet_aton(argv[i + 1], &faults.listen))
+			i++;
 		else
 			return -1;
 	}
 	return faults.slice && faults.slice <= BUF_SIZE ? 0 : -1;
+}
+
+/* "HOST:PORT" or "PORT"; the port, or -1. */
+static int parse_target(char *text)
+{
+	char *colon = strchr(text, ':');
+
+	faults.host.s_addr = htonl(INADDR_LOOPBACK);
+	if (!colon)
+		return atoi(text);
+	*colon = '\0';
+	return inet_aton(text, &faults.host) ? atoi(colon + 1) : -1;
 }
 
 int main(int argc, char **argv)
@@ -304,12 +366,14 @@ int main(int argc, char **argv)
 	struct sockaddr_in sin = {.sin_family = AF_INET};
 	socklen_t len = sizeof(sin);
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int port;
 
-	if (argc < 2 || parse(argc, argv) < 0) {
-		fprintf(stderr, "usage: proxy TARGET_PORT [faults]\n");
+	faults.listen.s_addr = htonl(INADDR_LOOPBACK);
+	if (argc < 2 || parse(argc, argv) < 0 || (port = parse_target(argv[1])) <= 0) {
+		fprintf(stderr, "usage: proxy [HOST:]PORT [faults]\n");
 		return 2;
 	}
-	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	sin.sin_addr = faults.listen;
 	if (listener < 0 || bind(listener, (struct sockaddr *)&sin, len) < 0 ||
 	    listen(listener, 16) < 0 || getsockname(listener, (struct sockaddr *)&sin, &len) < 0) {
 		perror("proxy");
@@ -318,6 +382,6 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	printf("%d\n", ntohs(sin.sin_port));
 	fflush(stdout);
-	serve(listener, atoi(argv[1]));
+	serve(listener, port);
 	return 0;
 }
