@@ -27,6 +27,7 @@ const char *iommu_domain_name(enum iommu_domain_type type)
 	case IOMMU_DOMAIN_BLOCKED:
 		return "blocked";
 	case IOMMU_DOMAIN_UNKNOWN:
+	case IOMMU_DOMAIN_TYPES:
 		break;
 	}
 	return "unknown";
@@ -47,37 +48,82 @@ static enum iommu_domain_type iommu_domain_parse(const char *text)
 	return IOMMU_DOMAIN_UNKNOWN;
 }
 
-/* Group and domain of the device folder below /sys/class/CLASS/NAME. */
-static void iommu_device_group(struct iommu_device *dev, const char *class, const char *name,
-			       const char *root)
+enum iommu_domain_type iommu_group_domain(unsigned group, const char *root)
 {
-	char group[16], type[32];
+	char type[32];
+
+	if (!iommu_read_line(type, sizeof(type), root, "/sys/kernel/iommu_groups/%u/type", group))
+		return IOMMU_DOMAIN_UNKNOWN;
+	return iommu_domain_parse(type);
+}
+
+/*
+ * The bus device of /sys/class/CLASS/NAME.  A virtio device is a child of the PCI device that does
+ * the DMA, and has neither group nor node of its own.
+ */
+static const char *iommu_device_base(const char *link)
+{
+	return strncmp(link, "virtio", 6) ? "device" : "device/..";
+}
+
+/* Group and domain of the device folder below /sys/class/CLASS/NAME. */
+static void iommu_device_group(struct iommu_device *dev, const char *folder, const char *root)
+{
+	char group[16];
 	uint64_t number;
 
-	if (!iommu_read_link_name(group, sizeof(group), root, "/sys/class/%s/%s/device/iommu_group",
-				  class, name) ||
+	if (!iommu_read_link_name(group, sizeof(group), root, "%s/iommu_group", folder) ||
 	    util_u64_parse(group, INT32_MAX, &number))
 		return;
 	dev->group = (int)number;
-	dev->domain = IOMMU_DOMAIN_UNKNOWN;
-	if (iommu_read_line(type, sizeof(type), root, "/sys/kernel/iommu_groups/%d/type",
-			    dev->group))
-		dev->domain = iommu_domain_parse(type);
+	dev->domain = iommu_group_domain((unsigned)dev->group, root);
+}
+
+/*
+ * Bit 4 of Device Control in the PCI Express capability (id 0x10) allows a device to set the
+ * Relaxed Ordering attribute.  Only root reads beyond the first 64 bytes, where capabilities begin;
+ * the list is walked with a bound, for its links come from the device.
+ */
+static int iommu_relaxed_ordering(const unsigned char *config, size_t len)
+{
+	unsigned at, hops = 48;
+
+	if (len < 256 || !(config[0x06] & 0x10))
+		return -1;
+	for (at = config[0x34] & 0xfc; at >= 0x40 && hops-- > 0; at = config[at + 1] & 0xfc)
+		if (config[at] == 0x10 && at + 10 <= len)
+			return config[at + 8] >> 4 & 1;
+	return -1;
+}
+
+static void iommu_device_pci(struct iommu_device *dev, const char *folder, const char *root)
+{
+	unsigned char config[257];
+	ssize_t len;
+
+	iommu_read_real_name(dev->pci, sizeof(dev->pci), root, "%s", folder);
+	iommu_read_link_name(dev->driver, sizeof(dev->driver), root, "%s/driver", folder);
+	iommu_read_link_name(dev->unit, sizeof(dev->unit), root, "%s/iommu", folder);
+	len = iommu_read_bytes((char *)config, sizeof(config), root, "%s/config", folder);
+	if (len > 0)
+		dev->relaxed_ordering = iommu_relaxed_ordering(config, (size_t)len);
 }
 
 static void iommu_device_bus(struct iommu_device *dev, const char *class, const char *name,
 			     const char *root)
 {
-	char line[32];
+	char line[32], folder[IOMMU_PATH_MAX];
 	uint64_t node;
 
 	if (!iommu_read_link_name(line, sizeof(line), root, "/sys/class/%s/%s/device", class, name))
 		return;
+	snprintf(folder, sizeof(folder), "/sys/class/%s/%s/%s", class, name,
+		 iommu_device_base(line));
 	dev->found = true;
-	iommu_device_group(dev, class, name, root);
+	iommu_device_pci(dev, folder, root);
+	iommu_device_group(dev, folder, root);
 	/* "-1" is what a machine without NUMA says; it fails to parse and stays -1. */
-	if (iommu_read_line(line, sizeof(line), root, "/sys/class/%s/%s/device/numa_node", class,
-			    name) &&
+	if (iommu_read_line(line, sizeof(line), root, "%s/numa_node", folder) &&
 	    util_u64_parse(line, IOMMU_MAX_NODES - 1, &node) == 0)
 		dev->node = (int)node;
 }
@@ -118,13 +164,15 @@ static bool iommu_device_rdma(struct iommu_device *dev, const char *name, const 
 	if (iommu_read_line(line, sizeof(line), root, "/sys/class/infiniband/%s/ports/1/rate",
 			    name)) {
 		dev->link_bps = iommu_rate_parse(line);
-		exists = true;
+		dev->rdma = exists = true;
 	}
 	iommu_device_bus(dev, "infiniband", name, root);
 	if (dev->found)
-		return true;
+		return dev->rdma = true;
 	if (iommu_read_line(line, sizeof(line), root, "/sys/class/infiniband/%s/parent", name) &&
 	    iommu_name_valid(line)) {
+		dev->rdma = true;
+		snprintf(dev->rides_on, sizeof(dev->rides_on), "%s", line);
 		iommu_device_net(dev, line, root);
 		return true;
 	}
@@ -136,6 +184,7 @@ void iommu_probe_device(struct iommu_device *dev, const char *name, const char *
 	memset(dev, 0, sizeof(*dev));
 	dev->group = -1;
 	dev->node = -1;
+	dev->relaxed_ordering = -1;
 	dev->domain = IOMMU_DOMAIN_NONE;
 	util_text_escape(name, strlen(name), dev->name, sizeof(dev->name));
 	if (!iommu_name_valid(name) || strlen(name) >= sizeof(dev->name))

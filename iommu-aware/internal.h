@@ -27,6 +27,9 @@ bool iommu_read_u64(uint64_t *valuep, const char *root, const char *fmt, ...) UT
 /* The last component of a symbolic link's target. */
 bool iommu_read_link_name(char *buf, size_t len, const char *root, const char *fmt, ...)
 	UTIL_PRINTF(4, 5);
+/* The last component of what a path leads to in the end. */
+bool iommu_read_real_name(char *buf, size_t len, const char *root, const char *fmt, ...)
+	UTIL_PRINTF(4, 5);
 /* Calls fn for each entry's name, at most IOMMU_DIR_MAX of them; false when there is no such
  * folder. */
 #define IOMMU_DIR_MAX 65536
@@ -35,6 +38,12 @@ bool iommu_read_dir(void (*fn)(void *arg, const char *name), void *arg, const ch
 
 /* The number after "key" at the start of a line of text, as in /proc/self/status; false: none. */
 bool iommu_text_number(const char *text, const char *key, unsigned base, uint64_t *valuep);
+/* A kernel list like "0-3,8" into bits, each number below max (a multiple of 64); how many. */
+uint64_t iommu_list_bits(const char *list, uint64_t *bits, unsigned max);
+/* The effective type of a group. */
+enum iommu_domain_type iommu_group_domain(unsigned group, const char *root);
+void iommu_probe_units(struct iommu_facts *facts, const char *root);
+
 /* Usable as one path component, so that a name cannot lead out of the folder it is looked up in. */
 bool iommu_name_valid(const char *name);
 

@@ -24,17 +24,41 @@ enum iommu_domain_type {
 	IOMMU_DOMAIN_DMA_FQ,   /* translated, lazy (flush queue) */
 	IOMMU_DOMAIN_BLOCKED,
 	IOMMU_DOMAIN_UNKNOWN,  /* group there, type unreadable or new */
+	IOMMU_DOMAIN_TYPES,
 };
 
 /* "none", "identity", "DMA", "DMA-FQ", "blocked", "unknown" */
 const char *iommu_domain_name(enum iommu_domain_type type);
 
 #define IOMMU_MAX_NODES 64
+#define IOMMU_MAX_UNITS 8 /* described one by one; facts.units counts all */
+
+/* One piece of IOMMU hardware, by what its registers say it can do. */
+struct iommu_unit {
+	char name[32];          /* "dmar0", "ivhd0", "smmu3.0x2b400000" */
+	char driver[12];        /* as in iommu_facts */
+	bool known;             /* cap and ecap were read, what follows was decoded from them */
+	uint64_t cap, ecap;     /* VT-d's registers; AMD: capability header, extended features */
+	bool caching_mode;      /* what was not mapped may be cached: a map flushes too.  Hypervisors */
+	bool coherent_walk;     /* it reads its tables through the CPU's caches: a map flushes no cache
+				 * lines */
+	bool super_2m, super_1g; /* one entry may map so much */
+	bool passthrough;       /* identity without tables */
+	bool queued;            /* queued invalidation */
+	unsigned address_bits;  /* widest bus address, 0 unknown */
+	unsigned domains;       /* how many at once, 0 unknown */
+};
 
 struct iommu_facts {
 	bool present;               /* any group in /sys/kernel/iommu_groups */
 	unsigned groups;
+	unsigned groups_of[IOMMU_DOMAIN_TYPES]; /* by effective type */
 	char driver[32];            /* "intel", "amd", "smmu", "virtio", "" */
+	unsigned units;
+	struct iommu_unit unit[IOMMU_MAX_UNITS];
+	unsigned cpus;              /* online, at least 1 */
+	char cpu_vendor[16];        /* "GenuineIntel", "AuthenticAMD", ""; of x86 */
+	bool guest;                 /* the CPU says that it is a virtual machine's */
 	char cmdline[1024];         /* kernel command line: explains, never concludes */
 	char cmdline_iommu[256];    /* only its iommu words, for one-line reports; "" when none */
 	unsigned nodes;             /* NUMA nodes with memory, at least 1 */
@@ -42,6 +66,7 @@ struct iommu_facts {
 	uint64_t huge_1g_total, huge_1g_free; /* pages */
 	char thp[16];               /* "always", "madvise", "never", "" */
 	uint64_t memlock_soft, memlock_hard;  /* bytes; UINT64_MAX = unlimited */
+	bool memlock_known;         /* else both are 0 */
 	bool ipc_lock;              /* CAP_IPC_LOCK effective: the memlock limit does not bind */
 	char kernel[72];            /* uname release */
 };
@@ -53,6 +78,12 @@ struct iommu_device {
 	int group;                  /* -1 none */
 	int node;                   /* NUMA node, -1 unknown */
 	uint64_t link_bps;          /* bit/s of the port, 0 unknown */
+	bool rdma;                  /* an RDMA device; else a network interface */
+	char rides_on[64];          /* rxe, siw: the interface below it, whose driver does the mapping */
+	char pci[16];               /* "0000:03:00.0" */
+	char driver[32];            /* of the PCI device */
+	char unit[32];              /* the IOMMU it is behind, "" unknown */
+	int relaxed_ordering;       /* PCIe device control: 1 on, 0 off, -1 unknown (only root may see) */
 };
 
 /*
@@ -62,6 +93,40 @@ struct iommu_device {
 void iommu_probe(struct iommu_facts *facts, const char *root);
 /* One device by RDMA device name (class/infiniband) or interface name (class/net). */
 void iommu_probe_device(struct iommu_device *dev, const char *name, const char *root);
+
+/*
+ * Names worth a report: all RDMA devices in order; without one, the interface of the default
+ * route, or of any route.  Returns how many of at most max.
+ */
+#define IOMMU_NAME_MAX 64
+unsigned iommu_list_devices(char (*names)[IOMMU_NAME_MAX], unsigned max, const char *root);
+
+struct iommu_numa {
+	uint64_t memory;  /* bit per node that has memory; at least node 0 */
+	uint64_t threads; /* bit per node on whose CPUs this process may run; 0 unknown */
+	uint8_t distance[IOMMU_MAX_NODES][IOMMU_MAX_NODES]; /* as the firmware says, 0 unknown */
+};
+
+void iommu_probe_numa(struct iommu_numa *numa, const char *root);
+
+/* Who of this process's user has memory pinned or locked: the memlock limit is the user's. */
+#define IOMMU_MAX_LOCKERS 8
+
+struct iommu_locker {
+	int pid;
+	char name[24];
+	uint64_t pinned_kb, locked_kb;
+};
+
+struct iommu_lockers {
+	unsigned uid;
+	unsigned count;                /* processes with pins or locks */
+	uint64_t pinned_kb, locked_kb; /* theirs together */
+	unsigned listed;               /* the largest, largest first */
+	struct iommu_locker locker[IOMMU_MAX_LOCKERS];
+};
+
+void iommu_probe_lockers(struct iommu_lockers *lockers, const char *root);
 
 /*
  * The one honest line of every tool, e.g.
@@ -82,7 +147,17 @@ struct iommu_pins {
 /* pid 0: this process.  0 or -errno (-ENOENT no such process). */
 int iommu_pins_read(struct iommu_pins *pins, int pid, const char *root);
 
-/* ---- policy: facts -> pool geometry (pure) ---------------------------------------------- */
+/* Everything about the machine in one go. */
+struct iommu_survey {
+	struct iommu_facts facts;
+	struct iommu_numa numa;
+	struct iommu_lockers lockers;
+	struct iommu_pins pins;
+};
+
+void iommu_probe_survey(struct iommu_survey *survey, const char *root);
+
+/* ---- policy: facts -> pool geometry and advice (pure) ------------------------------------ */
 
 struct iommu_geometry {
 	uint64_t page_size;     /* preferred slab backing: 4 KiB, 2 MiB, 1 GiB */
@@ -93,6 +168,31 @@ struct iommu_geometry {
 
 void iommu_policy_geometry(struct iommu_geometry *geo, const struct iommu_facts *facts,
 			   const struct iommu_device *dev, uint64_t max_pinned);
+
+enum iommu_advice_level {
+	IOMMU_ADVICE_NOTE, /* good to know, nothing is wrong */
+	IOMMU_ADVICE_WARN, /* costs speed, safety or a surprise */
+};
+
+/* One piece of advice about one device (or the machine).  Texts are lines, never empty. */
+struct iommu_advice {
+	const char *id; /* stable, for scripts: "strict-invalidation" */
+	enum iommu_advice_level level;
+	char fact[240];        /* what was found */
+	char consequence[320]; /* what follows from it */
+	char remedy[320];      /* what to do, and what that gives up */
+	char source[160];      /* where the fact and its meaning come from */
+};
+
+#define IOMMU_MAX_ADVICE 24
+
+/*
+ * What survey says about dev, or with NULL about the machine, whatever devices it has.  geo is what
+ * iommu_policy_geometry() made of the same.  Returns how many, warnings first.
+ */
+unsigned iommu_advise(struct iommu_advice advice[IOMMU_MAX_ADVICE],
+		      const struct iommu_survey *survey, const struct iommu_device *dev,
+		      const struct iommu_geometry *geo);
 
 /* ---- region address allocator ----------------------------------------------------------- */
 

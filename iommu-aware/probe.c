@@ -9,9 +9,7 @@
  * Nothing here fails.  A file that is missing, unreadable, endless or full of rubbish leaves its
  * fact at zero, and every other fact is still gathered.
  */
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -20,29 +18,28 @@
 /* Bit of CAP_IPC_LOCK in CapEff (capability.h). */
 #define IOMMU_CAP_IPC_LOCK 14
 
+struct iommu_group_walk {
+	struct iommu_facts *facts;
+	const char *root;
+};
+
 static void iommu_count_group(void *arg, const char *name)
 {
-	struct iommu_facts *facts = arg;
+	const struct iommu_group_walk *walk = arg;
 	uint64_t number;
 
-	if (util_u64_parse(name, UINT32_MAX, &number) == 0)
-		facts->groups++;
+	if (util_u64_parse(name, UINT32_MAX, &number))
+		return;
+	walk->facts->groups++;
+	walk->facts->groups_of[iommu_group_domain((unsigned)number, walk->root)]++;
 }
 
-/* The names under /sys/class/iommu are the drivers' own: dmar0, ivhd0, smmu3.0x..., virtio0. */
-static void iommu_name_driver(void *arg, const char *name)
+static void iommu_probe_groups(struct iommu_facts *facts, const char *root)
 {
-	static const struct {
-		char prefix[12], driver[8];
-	} known[] = {
-		{"dmar", "intel"},    {"ivhd", "amd"},	    {"smmu", "smmu"},
-		{"arm-smmu", "smmu"}, {"virtio", "virtio"},
-	};
-	struct iommu_facts *facts = arg;
+	struct iommu_group_walk walk = {.facts = facts, .root = root};
 
-	for (size_t i = 0; i < UTIL_ARRAY_SIZE(known); i++)
-		if (!strncmp(name, known[i].prefix, strlen(known[i].prefix)))
-			snprintf(facts->driver, sizeof(facts->driver), "%s", known[i].driver);
+	iommu_read_dir(iommu_count_group, &walk, root, "/sys/kernel/iommu_groups");
+	facts->present = facts->groups > 0;
 }
 
 /* Keep the words whose key speaks of an IOMMU ("iommu=pt", "intel_iommu=on", "iommu.strict=0"). */
@@ -68,34 +65,12 @@ static void iommu_pick_words(struct iommu_facts *facts)
 	facts->cmdline_iommu[used] = '\0';
 }
 
-/* How many numbers a kernel list like "0-3,8" names, each below IOMMU_MAX_NODES. */
-static unsigned iommu_list_count(const char *list)
-{
-	bool seen[IOMMU_MAX_NODES] = {false};
-	unsigned count = 0;
-
-	while (isdigit((unsigned char)*list)) {
-		char *end;
-		unsigned long first = strtoul(list, &end, 10), last = first;
-
-		if (*end == '-' && isdigit((unsigned char)end[1]))
-			last = strtoul(end + 1, &end, 10);
-		for (unsigned long i = first; i <= last && i < IOMMU_MAX_NODES; i++) {
-			count += !seen[i];
-			seen[i] = true;
-		}
-		if (*end != ',')
-			break;
-		list = end + 1;
-	}
-	return count;
-}
-
 static void iommu_probe_memory(struct iommu_facts *facts, const char *root)
 {
 	static const char huge[] = "/sys/kernel/mm/hugepages/hugepages-";
 	char line[128];
 	char *open, *close;
+	uint64_t nodes;
 
 	iommu_read_u64(&facts->huge_2m_total, root, "%s2048kB/nr_hugepages", huge);
 	iommu_read_u64(&facts->huge_2m_free, root, "%s2048kB/free_hugepages", huge);
@@ -110,7 +85,7 @@ static void iommu_probe_memory(struct iommu_facts *facts, const char *root)
 		snprintf(facts->thp, sizeof(facts->thp), "%.15s", open + 1);
 	}
 	if (iommu_read_line(line, sizeof(line), root, "/sys/devices/system/node/has_memory"))
-		facts->nodes = iommu_list_count(line);
+		facts->nodes = (unsigned)iommu_list_bits(line, &nodes, IOMMU_MAX_NODES);
 	if (facts->nodes == 0)
 		facts->nodes = 1;
 }
@@ -142,6 +117,7 @@ static void iommu_probe_limits(struct iommu_facts *facts, const char *root)
 	struct rlimit rl;
 
 	if ((!root || !*root) && !getrlimit(RLIMIT_MEMLOCK, &rl)) {
+		facts->memlock_known = true;
 		facts->memlock_soft = rl.rlim_cur == RLIM_INFINITY ? UINT64_MAX : rl.rlim_cur;
 		facts->memlock_hard = rl.rlim_max == RLIM_INFINITY ? UINT64_MAX : rl.rlim_max;
 	} else if (iommu_read_bytes(text, sizeof(text), root, "/proc/self/limits") > 0 &&
@@ -149,20 +125,48 @@ static void iommu_probe_limits(struct iommu_facts *facts, const char *root)
 		p += sizeof(key) - 1;
 		facts->memlock_soft = iommu_limit_column(&p);
 		facts->memlock_hard = iommu_limit_column(&p);
+		facts->memlock_known = true;
 	}
 	if (iommu_read_bytes(text, sizeof(text), root, "/proc/self/status") > 0 &&
 	    iommu_text_number(text, "CapEff:", 16, &caps))
 		facts->ipc_lock = caps >> IOMMU_CAP_IPC_LOCK & 1;
 }
 
+/* "vendor_id : GenuineIntel" and "flags : ... hypervisor ..." of the first processor. */
+static void iommu_probe_cpus(struct iommu_facts *facts, const char *root)
+{
+	uint64_t bits[128];
+	char text[8192];
+	char *line, *end;
+
+	if (iommu_read_line(text, sizeof(text), root, "/sys/devices/system/cpu/online"))
+		facts->cpus = (unsigned)iommu_list_bits(text, bits, 64 * UTIL_ARRAY_SIZE(bits));
+	if (facts->cpus == 0)
+		facts->cpus = 1;
+	if (iommu_read_bytes(text, sizeof(text), root, "/proc/cpuinfo") <= 0)
+		return;
+	line = strstr(text, "vendor_id");
+	if (line && line[strcspn(line, ":\n")] == ':') {
+		line = strchr(line, ':');
+		line += 1 + strspn(line + 1, " \t");
+		util_text_escape(line, strcspn(line, "\n"), facts->cpu_vendor,
+				 sizeof(facts->cpu_vendor));
+	}
+	line = strstr(text, "\nflags");
+	end = line ? strchr(line + 1, '\n') : NULL;
+	if (end)
+		*end = '\0';
+	facts->guest = line && strstr(line, " hypervisor");
+}
+
 void iommu_probe(struct iommu_facts *facts, const char *root)
 {
 	memset(facts, 0, sizeof(*facts));
-	iommu_read_dir(iommu_count_group, facts, root, "/sys/kernel/iommu_groups");
-	facts->present = facts->groups > 0;
-	iommu_read_dir(iommu_name_driver, facts, root, "/sys/class/iommu");
+	iommu_probe_groups(facts, root);
+	iommu_probe_units(facts, root);
 	iommu_read_line(facts->cmdline, sizeof(facts->cmdline), root, "/proc/cmdline");
 	iommu_pick_words(facts);
+	iommu_probe_cpus(facts, root);
 	iommu_probe_memory(facts, root);
 	iommu_probe_limits(facts, root);
 	iommu_read_line(facts->kernel, sizeof(facts->kernel), root, "/proc/sys/kernel/osrelease");

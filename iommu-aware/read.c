@@ -153,6 +153,29 @@ bool iommu_read_link_name(char *buf, size_t len, const char *root, const char *f
 	return true;
 }
 
+bool iommu_read_real_name(char *buf, size_t len, const char *root, const char *fmt, ...)
+{
+	char path[IOMMU_PATH_MAX], *real;
+	const char *name;
+	va_list ap;
+	bool fits;
+
+	buf[0] = '\0';
+	va_start(ap, fmt);
+	fits = iommu_path(path, root, fmt, ap);
+	va_end(ap);
+	real = fits ? realpath(path, NULL) : NULL;
+	if (!real)
+		return false;
+	name = strrchr(real, '/') + 1;
+	fits = strlen(name) < len;
+	if (fits)
+		memcpy(buf, name, strlen(name) + 1);
+	free(real);
+	iommu_line_clean(buf);
+	return fits;
+}
+
 bool iommu_read_dir(void (*fn)(void *arg, const char *name), void *arg, const char *root,
 		    const char *fmt, ...)
 {

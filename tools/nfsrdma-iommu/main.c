@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * main.c - nfsrdma-iommu: what the machine's IOMMU makes of registered memory.
+ *
+ * Exit status: 0 done; 1 something failed (one line on stderr); 2 usage; 130 interrupted.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/nfsrdma.h"
+#include "tools/nfsrdma-iommu/tool.h"
+
+static const struct {
+	char name[8];
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{"show", cmd_show},
+};
+
+static const char help[] =
+	"usage: nfsrdma-iommu COMMAND [OPTIONS]\n"
+	"\n"
+	"  show [--root DIR] [--device D] [--json]\n"
+	"      facts about this machine and its RDMA devices, the policy that follows, advice\n"
+	"\n"
+	"nfsrdma-iommu(1) describes them.\n";
+
+int tool_fail(const char *command, const struct util_err *err)
+{
+	fprintf(stderr, "nfsrdma-iommu: %s: %s", command, err->what);
+	if (err->hint[0])
+		fprintf(stderr, " (%s)", err->hint);
+	fputc('\n', stderr);
+	return 1;
+}
+
+int tool_usage(const char *command, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "nfsrdma-iommu: %s: ", command);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputs(" (see nfsrdma-iommu --help)\n", stderr);
+	return TOOL_USAGE;
+}
+
+bool tool_number(const char *command, const char *option, const char *text, uint64_t min,
+		 uint64_t max, uint64_t *valuep)
+{
+	if (util_u64_parse(text, max, valuep) == 0 && *valuep >= min)
+		return true;
+	tool_usage(command, "%s %s: not a number from %llu to %llu", option, text,
+		   (unsigned long long)min, (unsigned long long)max);
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	if (util_stdio_reserve())
+		return 1;
+	if (argc < 2) {
+		fputs(help, stderr);
+		return TOOL_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		fputs(help, stdout);
+		return fflush(stdout) ? 1 : 0;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("nfsrdma-iommu %s\n", NFSRDMA_VERSION);
+		return fflush(stdout) ? 1 : 0;
+	}
+	for (size_t i = 0; i < UTIL_ARRAY_SIZE(commands); i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	return tool_usage(argv[1], "no such command");
+}
