@@ -208,8 +208,86 @@ void iommu_space_destroy(struct iommu_space *space);
  */
 int iommu_space_alloc(struct iommu_space *space, uint64_t len, uint64_t modulus,
 		      uint64_t residue, uint64_t *addrp);
+/* The same, with r + len <= limit. */
+int iommu_space_alloc_below(struct iommu_space *space, uint64_t len, uint64_t modulus,
+			    uint64_t residue, uint64_t limit, uint64_t *addrp);
 /* addr and len as allocated. */
 void iommu_space_free(struct iommu_space *space, uint64_t addr, uint64_t len);
 uint64_t iommu_space_used(const struct iommu_space *space);
+/* Memory it has: what was ever out together bounds it. */
+uint64_t iommu_space_nodes(struct iommu_space *space);
+
+/* ---- per-I/O addresses: magazines in front of a space ------------------------------------- */
+
+struct iommu_iova;
+/* One thread's.  What it frees may come from any cache of the same allocator. */
+struct iommu_iova_cache;
+
+/* As iommu_space_create(). */
+int iommu_iova_create(struct iommu_iova **iovap, uint64_t base, uint64_t limit);
+/* Every cache is closed.  NULL is fine. */
+void iommu_iova_destroy(struct iommu_iova *iova);
+/* -ENOMEM. */
+int iommu_iova_cache_open(struct iommu_iova *iova, struct iommu_iova_cache **cachep);
+/* What it keeps goes back to the tree.  NULL is fine. */
+void iommu_iova_cache_close(struct iommu_iova_cache *cache);
+/*
+ * A range of len, a multiple of the power of two that holds it, with addr + len <= limit (0: the
+ * allocator's).  Up to 2 MiB without a lock from the thread's magazines, where they have one.
+ * -EINVAL: len 0; -ENOSPC; -ENOMEM.
+ */
+int iommu_iova_alloc(struct iommu_iova_cache *cache, uint64_t len, uint64_t limit, uint64_t *addrp);
+/* addr and len as allocated. */
+void iommu_iova_free(struct iommu_iova_cache *cache, uint64_t addr, uint64_t len);
+/* What the depot keeps goes back to the tree. */
+void iommu_iova_trim(struct iommu_iova *iova);
+
+struct iommu_iova_stats {
+	uint64_t bytes_out;	  /* of the tree: with callers or in magazines */
+	uint64_t magazines;	  /* there are, in caches and depot */
+	uint64_t depot_magazines; /* of them, in the depot */
+	uint64_t tree_nodes;
+	uint64_t shortages;
+};
+
+void iommu_iova_stats(struct iommu_iova *iova, struct iommu_iova_stats *stats);
+
+/* ---- a real IOMMU, through VFIO type1 --------------------------------------------------- */
+
+struct iommu_vfio;
+
+/*
+ * Take device bdf ("0000:03:00.0"), which must be bound to vfio-pci; one with another driver is
+ * refused (-EBUSY) and stays as it is.  -EINVAL, -ENODEV, -EACCES, -ENOMEM; err says what to do.
+ */
+int iommu_vfio_open(struct iommu_vfio **vfiop, const char *bdf, struct util_err *err);
+/* Whatever is mapped is unmapped.  NULL is fine. */
+void iommu_vfio_close(struct iommu_vfio *v);
+/* Page sizes of the IOMMU, a bit each. */
+uint64_t iommu_vfio_page_sizes(const struct iommu_vfio *v);
+/* For reading and writing; pins the memory.  len and iova are multiples of 4096. */
+int iommu_vfio_map(struct iommu_vfio *v, void *addr, uint64_t len, uint64_t iova);
+int iommu_vfio_unmap(struct iommu_vfio *v, uint64_t len, uint64_t iova);
+/* Can the device copy on demand (QEMU's edu)? */
+bool iommu_vfio_can_copy(const struct iommu_vfio *v);
+#define IOMMU_VFIO_COPY_MAX 2048
+/*
+ * Have the device copy len bytes between bus address iova (below 4 GiB) and its own buffer.  0 says that
+ * it is done, not that the bus address led anywhere.  -EOPNOTSUPP, -EINVAL, -EIO, -ETIMEDOUT.
+ */
+int iommu_vfio_copy(struct iommu_vfio *v, uint64_t iova, uint32_t len, bool to_memory);
+
+/* ---- maps and unmaps as the kernel traces them ------------------------------------------- */
+
+struct iommu_trace;
+
+struct iommu_trace_counts {
+	uint64_t maps, unmaps; /* of the whole machine, since open */
+};
+
+/* -ENOENT, -EACCES, ...: err says why and what to do. */
+int iommu_trace_open(struct iommu_trace **tracep, const char *root, struct util_err *err);
+void iommu_trace_close(struct iommu_trace *t);
+void iommu_trace_read(const struct iommu_trace *t, struct iommu_trace_counts *counts);
 
 #endif

@@ -16,6 +16,9 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"show", cmd_show},
+	{"cost", cmd_cost},
+	{"watch", cmd_watch},
+	{"iova", cmd_iova},
 };
 
 static const char help[] =
@@ -23,6 +26,14 @@ static const char help[] =
 	"\n"
 	"  show [--root DIR] [--device D] [--json]\n"
 	"      facts about this machine and its RDMA devices, the policy that follows, advice\n"
+	"  cost [--fabric iwarp|verbs] [--address A] [--sizes 4k,1m,...] [--json]\n"
+	"      registration and release, by size and kind of page\n"
+	"  cost --vfio PCI [--sizes ...] [--json]\n"
+	"      map and unmap of a real IOMMU, with a device that is bound to vfio-pci\n"
+	"  watch [PID] [--interval S] [--count N] [--json]\n"
+	"      pins, ledgers, IOMMU maps and unmaps as they happen\n"
+	"  iova [--threads N] [--allocator magazine|tree] [--seconds S] [--json]\n"
+	"      how fast I/O addresses are allocated, side by side with a tree under one lock\n"
 	"\n"
 	"nfsrdma-iommu(1) describes them.\n";
 

@@ -20,7 +20,7 @@
 
 struct report {
 	FILE *out;
-	bool json, failed;
+	bool json, one_line, failed;
 	unsigned depth;
 	json_t *at[REPORT_DEPTH]; /* borrowed, but for the root */
 };
@@ -41,12 +41,18 @@ struct report *report_begin(FILE *out, bool json, const char *schema)
 	return r;
 }
 
+void report_one_line(struct report *r)
+{
+	r->one_line = true;
+}
+
 int report_end(struct report *r)
 {
 	int ret = 0;
 
 	if (r->json) {
-		if (r->failed || json_dumpf(r->at[0], r->out, JSON_INDENT(1)))
+		if (r->failed ||
+		    json_dumpf(r->at[0], r->out, r->one_line ? JSON_COMPACT : JSON_INDENT(1)))
 			ret = -ENOMEM;
 		else
 			fputc('\n', r->out);

@@ -21,6 +21,9 @@
 
 /* argv[0] is the command's name.  Return the exit status. */
 int cmd_show(int argc, char **argv);
+int cmd_cost(int argc, char **argv);
+int cmd_watch(int argc, char **argv);
+int cmd_iova(int argc, char **argv);
 
 /* "nfsrdma-iommu: COMMAND: WHAT: why (hint)" on stderr; returns 1. */
 int tool_fail(const char *command, const struct util_err *err);
@@ -36,6 +39,8 @@ struct report;
 
 /* json: one document, printed by report_end(); else text, printed as it comes. */
 struct report *report_begin(FILE *out, bool json, const char *schema);
+/* A document that is one of many, one per line. */
+void report_one_line(struct report *r);
 /* Frees it.  0 or -errno: memory ran out, or out refuses. */
 int report_end(struct report *r);
 
