@@ -41,7 +41,7 @@ nothing_left() {
 }
 
 check "an unknown option is a usage error of one line" usage -Z
-check "an option that is not there yet is a usage error" usage -i0 -R
+check "an option that can mean nothing is a usage error" usage -i0 -B
 check "a bad mount option is a usage error" usage -o rsiez=1m
 check "a test that needs files says how to get them" fails 'write one first with -i0' -i1 -s1m -r64k
 check "a file system without room is named" fails 'has .* free \(use --dir' -i0 -s1024g -r1m -t1000

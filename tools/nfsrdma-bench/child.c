@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * child.c - what a child does on command, and the loop that is timed.
- *
- * The loop keeps depth records outstanding: a completion submits the next one itself, so that a
- * client that gathers submissions sends them together.  Nothing is allocated or printed between
- * the first record and the last; slots, buffers and histogram are there before the clock starts.
+ * child.c - what a child does on command.
  *
  * Stone-walling as iozone does it: the first child to finish stops all others, who stop submitting
  * and wait for what is out.  Each child's rate is what it moved over its own time.  After the first
@@ -12,91 +8,14 @@
  * all of it.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/nfsrdma-bench/child.h"
-
-static void child_fail(struct bench_child *child, int code)
-{
-	if (!child->failed)
-		child->failed = code;
-	if (!child->err.code)
-		util_err_set(&child->err, code, "%s %s: %s", child->write ? "write" : "read",
-			     child->file, strerror(-code));
-	atomic_store(&child->team->failed, true);
-	atomic_store(&child->team->stop, true);
-}
-
-/* ---- the timed part ----------------------------------------------------------------------------
- */
-
-static void child_submit(struct bench_child *child, struct bench_slot *slot)
-{
-	struct bench_team *team = child->team;
-	uint64_t off = child->next * team->opts->record;
-	int ret;
-
-	slot->start_ns = util_clock_ns();
-	child->next++;
-	child->outstanding++;
-	ret = team->client->submit(child->io, slot, slot->index, child->write, off);
-	if (ret) {
-		child->outstanding--;
-		child_fail(child, ret);
-	}
-}
-
-static bool child_goes_on(const struct bench_child *child)
-{
-	const _Atomic bool *stop = child->untimed ? &child->team->interrupted : &child->team->stop;
-
-	return child->next < child->records && !child->failed &&
-	       !atomic_load_explicit(stop, memory_order_relaxed);
-}
-
-void bench_slot_done(struct bench_slot *slot, ssize_t n)
-{
-	struct bench_child *child = slot->child;
-
-	child->outstanding--;
-	if (!child->untimed)
-		util_hist_add(&child->latency, util_clock_ns() - slot->start_ns);
-	if (n < 0) {
-		child_fail(child, (int)n);
-		return;
-	}
-	if ((uint64_t)n != child->team->opts->record) {
-		util_err_set(&child->err, -EIO, "%s %s: %zd bytes of %llu",
-			     child->write ? "write" : "read", child->file, n,
-			     (unsigned long long)child->team->opts->record);
-		util_err_hint(&child->err, "%s",
-			      child->write ? ""
-					   : "is the file as long as -s says? write it with -i0");
-		child_fail(child, -EIO);
-		return;
-	}
-	child->finished += !child->untimed;
-	if (child_goes_on(child))
-		child_submit(child, slot);
-}
-
-static void child_move(struct bench_child *child)
-{
-	const struct bench_client_ops *client = child->team->client;
-
-	for (unsigned i = 0; i < child->team->opts->depth && child_goes_on(child); i++)
-		child_submit(child, &child->slots[i]);
-	while (child->outstanding) {
-		int ret = client->wait(child->io, &child->err);
-
-		if (ret) {
-			child_fail(child, ret);
-			return;
-		}
-	}
-}
 
 static int child_file_close(struct bench_child *child)
 {
@@ -104,22 +23,49 @@ static int child_file_close(struct bench_child *child)
 	return child->team->client->file_close(child->io, &child->err);
 }
 
+static double child_cpu_s(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* -d: the children start one after the other. */
+static void child_delay(const struct bench_child *child)
+{
+	uint64_t ms = (uint64_t)child->team->opts->delay_ms * (child->number - child->team->first);
+	struct timespec ts = {.tv_sec = (time_t)(ms / 1000),
+			      .tv_nsec = (long)(ms % 1000 * UTIL_NS_PER_MS)};
+
+	if (ms)
+		nanosleep(&ts, NULL);
+}
+
 static void child_run(struct bench_child *child)
 {
-	const struct bench_options *opts = child->team->opts;
+	struct bench_team *team = child->team;
+	const struct bench_options *opts = team->opts;
 	int ret = 0;
 
 	if (child->failed)
 		return;
+	child_delay(child);
+	child->cpu_s = child_cpu_s();
 	child->begin_ns = util_clock_ns();
 	child_move(child);
-	if (child->finished == child->records && !opts->no_stonewall)
-		atomic_store(&child->team->stop, true);
+	if (child->next >= child->goal && !child->failed) {
+		atomic_store(&team->finished, true);
+		if (!opts->no_stonewall)
+			atomic_store(&team->stop, true);
+	}
 	if (opts->fsync_timed && child->write && !child->failed)
-		ret = child->team->client->file_sync(child->io, &child->err);
+		ret = team->client->file_sync(child->io, &child->err);
 	if (!ret && opts->close_timed && !child->failed)
 		ret = child_file_close(child);
 	child->end_ns = util_clock_ns();
+	child->cpu_s = child_cpu_s() - child->cpu_s;
 	if (ret)
 		child_fail(child, ret);
 }
@@ -128,53 +74,118 @@ static void child_run(struct bench_child *child)
  */
 
 /* Neither zeros nor a page that repeats: no layer may find a short cut. */
-static void child_fill(struct bench_child *child)
+static void child_fill(struct bench_child *child, void *buf, size_t len, unsigned salt)
 {
-	size_t words = child->team->opts->record / sizeof(uint64_t);
+	uint64_t *word = buf, x = child->number * 1000003u + salt + 1;
 
-	for (unsigned i = 0; i < child->team->opts->depth; i++) {
-		uint64_t *word = child->buffers[i], x = child->number * 1000003u + i + 1;
-
-		for (size_t j = 0; j < words; j++) {
-			x ^= x << 13;
-			x ^= x >> 7;
-			x ^= x << 17;
-			word[j] = x;
-		}
+	if (child->team->opts->verify == BENCH_VERIFY_PATTERN) {
+		memset(buf, child->team->opts->pattern, len);
+		return;
 	}
+	for (size_t j = 0; j < len / sizeof(*word); j++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		word[j] = x;
+	}
+}
+
+/* In the mix each child either reads or writes; iozone alternates, or takes -+p's share. */
+static bool child_mix_reads(const struct bench_child *child)
+{
+	unsigned percent = child->team->opts->mix_reads;
+
+	if (!percent)
+		return child->number % 2 == 0;
+	return child->number < (child->team->count * percent + 50) / 100;
+}
+
+static void child_direction(struct bench_child *child)
+{
+	const struct bench_options *opts = child->team->opts;
+	const struct bench_test_info *info = &bench_test_info[child->team->test];
+	enum bench_order order = info->order;
+	bool jitter = opts->jitter && !info->writes;
+
+	child->write = info->writes;
+	if (child->team->test == BENCH_MIXED) {
+		child->write = !child_mix_reads(child);
+		if (opts->mix_sequential)
+			order = BENCH_FORWARD;
+	}
+	child->records = child->team->file_size / opts->record;
+	walk_start(&child->walk, order, child->records, opts->stride,
+		   child->number * 64 + (uint64_t)child->team->test, jitter);
+}
+
+static bool child_makes_file(const struct bench_child *child)
+{
+	const struct bench_test_info *info = &bench_test_info[child->team->test];
+
+	return info->writes && !info->retest && info->order == BENCH_FORWARD;
+}
+
+static void child_reset(struct bench_child *child)
+{
+	const struct bench_options *opts = child->team->opts;
+
+	child_direction(child);
+	child->next = child->finished = 0;
+	atomic_store(&child->progress, 0);
+	child->counting = opts->warmup_s <= 0;
+	child->goal = opts->warmup_s > 0 || opts->duration_s > 0 ? UINT64_MAX : child->records;
+	child->untimed = false;
+	child->begin_ns = child->end_ns = child->think_ns = 0;
+	util_hist_init(&child->latency);
+	child->turns = child_buffer_count(child) / opts->depth;
+	child->buffer_len = child_buffer_len(child);
+}
+
+/* Buffers, and for -Q the room for a line per record. */
+static int child_memory(struct bench_child *child)
+{
+	const struct bench_options *opts = child->team->opts;
+	unsigned count = child_buffer_count(child);
+	int ret = child->team->client->buffers_get(child->io, count, child->buffer_len,
+						   child->write, child->buffers, &child->err);
+
+	if (ret)
+		return ret;
+	child->have_buffers = true;
+	child->record = malloc(opts->record);
+	if (opts->latency_files)
+		child->log = calloc(child->records, sizeof(*child->log));
+	if (!child->record || (opts->latency_files && !child->log))
+		return util_err_set(&child->err, -ENOMEM, "no memory for child %u", child->number);
+	child_fill(child, child->record, opts->record, 0);
+	for (unsigned i = 0; i < count && child->write; i++)
+		child_fill(child, child->buffers[i], child->buffer_len, i);
+	return 0;
 }
 
 static void child_prepare(struct bench_child *child)
 {
 	const struct bench_client_ops *client = child->team->client;
-	enum bench_test test = child->team->test;
-	enum bench_open how = test == BENCH_WRITE	? BENCH_OPEN_CREATE
-			      : bench_test_writes(test) ? BENCH_OPEN_WRITE
-							: BENCH_OPEN_READ;
+	enum bench_open how;
 
-	child->write = bench_test_writes(test);
-	child->records = child->team->opts->file_size / child->team->opts->record;
-	child->next = child->finished = 0;
-	child->untimed = false;
-	child->begin_ns = child->end_ns = 0;
-	util_hist_init(&child->latency);
-	child->failed = client->buffers_get(child->io, child->write, child->buffers, &child->err);
+	child_reset(child);
+	how = !child->write		? BENCH_OPEN_READ
+	      : child_makes_file(child) ? BENCH_OPEN_CREATE
+					: BENCH_OPEN_WRITE;
+	child->failed = child_memory(child);
 	if (child->failed)
 		return;
-	child->have_buffers = true;
-	if (child->write)
-		child_fill(child);
 	child->failed = client->file_open(child->io, child->file, how, &child->err);
-	if (child->failed == -ENOENT && !child->write)
+	if (child->failed == -ENOENT && how != BENCH_OPEN_CREATE)
 		util_err_hint(&child->err,
-			      "no file to read: write one first with -i0 (-w keeps it)");
+			      "no file to work on: write one first with -i0 (-w keeps it)");
 	child->file_open = !child->failed;
 }
 
 /* Only after a timed part that went well.  With -c it has closed the file already. */
 static void child_complete(struct bench_child *child)
 {
-	if (child->team->test != BENCH_WRITE || child->next == child->records)
+	if (!child_makes_file(child) || child->next >= child->records)
 		return;
 	if (child->failed || !child->end_ns || atomic_load(&child->team->failed))
 		return;
@@ -185,7 +196,39 @@ static void child_complete(struct bench_child *child)
 		return;
 	child->file_open = true;
 	child->untimed = true;
+	child->goal = child->records;
 	child_move(child);
+}
+
+/* -Q's files are in the folder the bench was started in, named as iozone names them. */
+static void child_log_write(struct bench_child *child)
+{
+	bool alone = !child->team->opts->throughput;
+	char name[64], stem[16];
+	FILE *f;
+
+	snprintf(stem, sizeof(stem), "%s%s",
+		 bench_test_info[child->team->test].retest		    ? "r"
+		 : bench_test_info[child->team->test].order == BENCH_RANDOM ? "ran_"
+									    : "",
+		 child->write ? "wol" : "rol");
+	if (alone)
+		snprintf(name, sizeof(name), "%s.dat", stem);
+	else
+		snprintf(name, sizeof(name), "Child_%u_%s.dat", child->number, stem);
+	f = fopen(name, "we");
+	if (!f) {
+		child->failed =
+			util_err_set(&child->err, -errno, "write %s: %s", name, strerror(errno));
+		return;
+	}
+	fputs("Offset in kBytes   Latency in microseconds  Transfer size in bytes\n", f);
+	for (uint64_t i = 0; i < child->finished; i++)
+		fprintf(f, "%10llu %10.0f %10llu\n", (unsigned long long)(child->log[i].off / 1024),
+			(double)child->log[i].ns / 1e3,
+			(unsigned long long)child->team->opts->record);
+	if (fclose(f))
+		child->failed = util_err_set(&child->err, -EIO, "write %s: no room?", name);
 }
 
 static void child_finish(struct bench_child *child)
@@ -193,12 +236,19 @@ static void child_finish(struct bench_child *child)
 	int ret = 0;
 
 	child_complete(child);
-	if (child->file_open)
+	/* What is still out there ends when the mount does. */
+	if (child->file_open && !child->abandoned)
 		ret = child_file_close(child);
 	/* Only now: until the close, unstable writes may have to be sent again from them. */
-	if (child->have_buffers)
+	if (child->have_buffers && !child->abandoned)
 		child->team->client->buffers_put(child->io);
 	child->have_buffers = false;
+	if (child->log && !child->failed)
+		child_log_write(child);
+	free(child->log);
+	free(child->record);
+	child->log = NULL;
+	child->record = NULL;
 	if (ret && !child->failed)
 		child_fail(child, ret);
 }
@@ -211,7 +261,7 @@ static void child_open(struct bench_child *child)
 /* A file that was never made is no reason to complain. */
 static void child_remove(struct bench_child *child)
 {
-	if (child->io)
+	if (child->io && !child->abandoned)
 		child->team->client->file_remove(child->io, child->file, NULL);
 }
 
@@ -233,6 +283,19 @@ static void child_obey(struct bench_child *child, enum team_command command)
 	commands[command](child);
 }
 
+/* -P: best effort, as in iozone. */
+static void child_bind(const struct bench_child *child)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	cpu_set_t set;
+
+	if (child->team->opts->bind < 0 || cpus < 1)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(((unsigned)child->team->opts->bind + child->number) % (unsigned)cpus, &set);
+	pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
 static void *child_main(void *arg)
 {
 	struct bench_child *child = arg;
@@ -240,6 +303,7 @@ static void *child_main(void *arg)
 	enum team_command command;
 	unsigned step = 0;
 
+	child_bind(child);
 	do {
 		pthread_mutex_lock(&team->lock);
 		while (team->step == step)
@@ -256,22 +320,43 @@ static void *child_main(void *arg)
 /* ---- life --------------------------------------------------------------------------------------
  */
 
+static void child_name_file(struct bench_child *child)
+{
+	const struct bench_options *opts = child->team->opts;
+
+	child->file_number = opts->one_file ? 0 : child->number;
+	if (opts->file_names)
+		snprintf(child->file, sizeof(child->file), "%s",
+			 opts->file_names[child->file_number % opts->children_max]);
+	else if (opts->file)
+		snprintf(child->file, sizeof(child->file), "%s", opts->file);
+	else
+		snprintf(child->file, sizeof(child->file), "iozone.DUMMY.%u", child->file_number);
+}
+
+static void child_free(struct bench_child *child)
+{
+	free(child->slots);
+	free(child->idle);
+	free(child->buffers);
+}
+
 int child_create(struct bench_child *child, struct bench_team *team, unsigned number,
 		 struct util_err *err)
 {
 	unsigned depth = team->opts->depth;
-	int ret;
+	int ret = ENOMEM;
 
 	memset(child, 0, sizeof(*child));
 	child->team = team;
 	child->number = number;
-	snprintf(child->file, sizeof(child->file), "iozone.DUMMY.%u", number);
+	child_name_file(child);
 	child->slots = calloc(depth, sizeof(*child->slots));
-	child->buffers = calloc(depth, sizeof(*child->buffers));
-	if (!child->slots || !child->buffers) {
-		ret = ENOMEM;
+	child->idle = calloc(depth, sizeof(struct bench_slot *));
+	/* As many as child_buffer_count() may ask for. */
+	child->buffers = calloc((size_t)depth * 8, sizeof(void *));
+	if (!child->slots || !child->idle || !child->buffers)
 		goto err_free;
-	}
 	for (unsigned i = 0; i < depth; i++)
 		child->slots[i] = (struct bench_slot){.child = child, .index = i};
 	ret = pthread_create(&child->thread, NULL, child_main, child);
@@ -280,14 +365,12 @@ int child_create(struct bench_child *child, struct bench_team *team, unsigned nu
 	return 0;
 
 err_free:
-	free(child->slots);
-	free(child->buffers);
+	child_free(child);
 	return util_err_set(err, -ret, "start child %u: %s", number, strerror(ret));
 }
 
 void child_destroy(struct bench_child *child)
 {
 	pthread_join(child->thread, NULL);
-	free(child->slots);
-	free(child->buffers);
+	child_free(child);
 }

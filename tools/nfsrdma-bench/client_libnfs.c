@@ -31,15 +31,11 @@ struct bench_io {
 	struct bench_site *site;
 	struct nfs_context *nfs;
 	struct nfsfh *fh;
-	char *memory;
+	char *memory; /* NULL: none */
+	size_t memory_len, buffer_len;
 	struct libnfs_call *calls; /* one per slot */
 	unsigned outstanding, done;
 };
-
-static size_t libnfs_bytes(const struct bench_io *io)
-{
-	return (size_t)io->site->opts->record * io->site->opts->depth;
-}
 
 static int libnfs_failed(struct bench_io *io, struct util_err *err, const char *what, int code)
 {
@@ -95,8 +91,8 @@ static void libnfs_io_free(struct bench_io *io)
 {
 	if (io->nfs)
 		nfs_destroy_context(io->nfs);
-	if (io->memory != MAP_FAILED)
-		munmap(io->memory, libnfs_bytes(io));
+	if (io->memory)
+		munmap(io->memory, io->memory_len);
 	free(io->calls);
 	free(io);
 }
@@ -111,11 +107,9 @@ static int libnfs_io_open(struct bench_io **iop, struct bench_site *site, struct
 	io->site = site;
 	io->nfs = nfs_init_context();
 	io->calls = calloc(site->opts->depth, sizeof(*io->calls));
-	io->memory = mmap(NULL, libnfs_bytes(io), PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (!io->nfs || !io->calls || io->memory == MAP_FAILED) {
+	if (!io->nfs || !io->calls) {
 		libnfs_io_free(io);
-		return util_err_set(err, -ENOMEM, "no memory for buffers");
+		return util_err_set(err, -ENOMEM, "no memory");
 	}
 	ret = libnfs_mount(io, err);
 	if (ret) {
@@ -128,34 +122,45 @@ static int libnfs_io_open(struct bench_io **iop, struct bench_site *site, struct
 
 static void libnfs_io_close(struct bench_io *io)
 {
-	nfs_umount(io->nfs);
+	/* A server that owes answers will not answer this either. */
+	if (!io->outstanding)
+		nfs_umount(io->nfs);
 	libnfs_io_free(io);
 }
 
-static int libnfs_buffers_get(struct bench_io *io, bool write, void **addr, struct util_err *err)
+static int libnfs_buffers_get(struct bench_io *io, unsigned count, size_t len, bool write,
+			      void **addr, struct util_err *err)
 {
 	(void)write;
-	(void)err;
-	for (unsigned i = 0; i < io->site->opts->depth; i++)
-		addr[i] = io->memory + i * io->site->opts->record;
+	io->memory = mmap(NULL, count * len, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (io->memory == MAP_FAILED) {
+		io->memory = NULL;
+		return util_err_set(err, -ENOMEM, "no memory for buffers");
+	}
+	io->memory_len = count * len;
+	io->buffer_len = len;
+	for (unsigned i = 0; i < count; i++)
+		addr[i] = io->memory + i * len;
 	return 0;
 }
 
 static void libnfs_buffers_put(struct bench_io *io)
 {
-	(void)io;
+	munmap(io->memory, io->memory_len);
+	io->memory = NULL;
 }
 
 static int libnfs_file_open(struct bench_io *io, const char *name, enum bench_open how,
 			    struct util_err *err)
 {
 	int flags = how == BENCH_OPEN_READ ? O_RDONLY : O_RDWR, ret;
-	char path[80];
+	char path[310];
 
 	snprintf(path, sizeof(path), "/%s", name);
 	if (how == BENCH_OPEN_CREATE)
-		flags |= O_CREAT | O_TRUNC;
-	if (io->site->opts->o_sync)
+		flags |= O_CREAT | (io->site->opts->no_truncate ? 0 : O_TRUNC);
+	if (io->site->opts->o_sync || io->site->opts->o_dsync)
 		flags |= O_SYNC;
 	ret = nfs_open2(io->nfs, path, flags, 0644, &io->fh);
 	return ret ? libnfs_failed(io, err, "open", ret) : 0;
@@ -178,7 +183,7 @@ static int libnfs_file_close(struct bench_io *io, struct util_err *err)
 
 static int libnfs_file_remove(struct bench_io *io, const char *name, struct util_err *err)
 {
-	char path[80];
+	char path[310];
 	int ret;
 
 	snprintf(path, sizeof(path), "/%s", name);
@@ -198,36 +203,37 @@ static void libnfs_done(int status, struct nfs_context *nfs, void *data, void *a
 	bench_slot_done(call->slot, status);
 }
 
-static int libnfs_submit(struct bench_io *io, struct bench_slot *slot, unsigned index, bool write,
-			 uint64_t off)
+static int libnfs_submit(struct bench_io *io, const struct bench_request *rq)
 {
-	struct libnfs_call *call = &io->calls[index];
-	uint64_t len = io->site->opts->record;
+	struct libnfs_call *call = &io->calls[rq->slot->index];
+	char *buf = io->memory + rq->buffer * io->buffer_len;
 	int ret;
 
-	*call = (struct libnfs_call){
-		.io = io, .slot = slot, .buf = io->memory + index * len, .write = write};
-	if (write)
-		ret = nfs_pwrite_async(io->nfs, io->fh, off, len, call->buf, libnfs_done, call);
+	*call = (struct libnfs_call){.io = io, .slot = rq->slot, .buf = buf, .write = rq->write};
+	if (rq->write)
+		ret = nfs_pwrite_async(io->nfs, io->fh, rq->off, rq->len, buf, libnfs_done, call);
 	else
-		ret = nfs_pread_async(io->nfs, io->fh, off, len, libnfs_done, call);
+		ret = nfs_pread_async(io->nfs, io->fh, rq->off, rq->len, libnfs_done, call);
 	if (!ret)
 		io->outstanding++;
 	return ret;
 }
 
-static int libnfs_wait(struct bench_io *io, struct util_err *err)
+static int libnfs_wait(struct bench_io *io, int timeout_ms, struct util_err *err)
 {
-	io->done = 0;
-	while (io->outstanding && !io->done) {
-		struct pollfd pfd = {.fd = nfs_get_fd(io->nfs),
-				     .events = (short)nfs_which_events(io->nfs)};
+	int limit = timeout_ms < 0 || timeout_ms > BENCH_WAIT_MS ? BENCH_WAIT_MS : timeout_ms;
+	struct pollfd pfd = {.fd = nfs_get_fd(io->nfs)};
+	int ready;
 
-		if (poll(&pfd, 1, 1000) < 0 && errno != EINTR)
+	io->done = 0;
+	do {
+		pfd.events = (short)nfs_which_events(io->nfs);
+		ready = poll(&pfd, 1, limit);
+		if (ready < 0 && errno != EINTR)
 			return util_err_set(err, -errno, "libnfs: poll: %s", strerror(errno));
-		if (nfs_service(io->nfs, pfd.revents) < 0)
+		if (ready > 0 && nfs_service(io->nfs, pfd.revents) < 0)
 			return libnfs_failed(io, err, "service", -EIO);
-	}
+	} while (ready > 0 && io->outstanding && !io->done);
 	return 0;
 }
 

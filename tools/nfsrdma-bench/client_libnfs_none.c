@@ -2,7 +2,7 @@
 /*
  * client_libnfs_none.c - built without libnfs.
  */
-#include "tools/nfsrdma-bench/bench.h"
+#include "tools/nfsrdma-bench/client.h"
 
 const struct bench_client_ops *bench_client_libnfs(void)
 {

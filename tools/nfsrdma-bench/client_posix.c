@@ -3,13 +3,17 @@
  * client_posix.c - plain system calls on a local folder: what the machine does without NFS, or
  * with a kernel mount.
  *
- * The calls are synchronous: submit() queues a record and wait() carries it out, so completions
- * never come from inside submit().
+ * One record at a time is moved by pread and pwrite, as iozone does; completions never come from
+ * inside submit(), so a call is kept until wait() carries it out.  At a depth beyond one an
+ * io_uring keeps the records outstanding, so that a kernel mount is measured at the same depth as
+ * the library.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <liburing.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "tools/nfsrdma-bench/child.h"
@@ -19,25 +23,19 @@ struct bench_site {
 	int dir;
 };
 
-struct posix_queued {
-	struct bench_slot *slot;
-	uint64_t off;
-	unsigned index;
-	bool write;
-};
-
 struct bench_io {
 	struct bench_site *site;
 	int fd;
-	char *memory;		    /* depth records */
-	struct posix_queued *queue; /* ring of depth */
-	unsigned head, queued;
+	char *memory; /* NULL: none */
+	size_t memory_len, buffer_len;
+	/* depth 1 */
+	struct bench_request kept;
+	bool keeping;
+	/* more */
+	struct io_uring ring;
+	bool ringed;
+	unsigned outstanding;
 };
-
-static size_t posix_bytes(const struct bench_io *io)
-{
-	return (size_t)io->site->opts->record * io->site->opts->depth;
-}
 
 static int posix_failed(struct util_err *err, const char *what, const char *name)
 {
@@ -72,42 +70,55 @@ static void posix_site_close(struct bench_site *site)
 static int posix_io_open(struct bench_io **iop, struct bench_site *site, struct util_err *err)
 {
 	struct bench_io *io = calloc(1, sizeof(*io));
+	int ret = 0;
 
 	if (!io)
 		return util_err_set(err, -ENOMEM, "no memory");
 	io->site = site;
 	io->fd = -1;
-	io->queue = calloc(site->opts->depth, sizeof(*io->queue));
-	io->memory = mmap(NULL, posix_bytes(io), PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (!io->queue || io->memory == MAP_FAILED) {
-		free(io->queue);
+	if (site->opts->depth > 1)
+		ret = io_uring_queue_init(site->opts->depth, &io->ring, 0);
+	if (ret) {
 		free(io);
-		return util_err_set(err, -ENOMEM, "no memory for buffers");
+		util_err_set(err, ret, "io_uring for a depth beyond 1: %s", strerror(-ret));
+		util_err_hint(err, "system calls alone have no depth: --depth 1");
+		return ret;
 	}
+	io->ringed = site->opts->depth > 1;
 	*iop = io;
 	return 0;
 }
 
 static void posix_io_close(struct bench_io *io)
 {
-	munmap(io->memory, posix_bytes(io));
-	free(io->queue);
+	if (io->ringed)
+		io_uring_queue_exit(&io->ring);
+	if (io->memory)
+		munmap(io->memory, io->memory_len);
 	free(io);
 }
 
-static int posix_buffers_get(struct bench_io *io, bool write, void **addr, struct util_err *err)
+static int posix_buffers_get(struct bench_io *io, unsigned count, size_t len, bool write,
+			     void **addr, struct util_err *err)
 {
 	(void)write;
-	(void)err;
-	for (unsigned i = 0; i < io->site->opts->depth; i++)
-		addr[i] = io->memory + i * io->site->opts->record;
+	io->memory = mmap(NULL, count * len, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (io->memory == MAP_FAILED) {
+		io->memory = NULL;
+		return util_err_set(err, -ENOMEM, "no memory for buffers");
+	}
+	io->memory_len = count * len;
+	io->buffer_len = len;
+	for (unsigned i = 0; i < count; i++)
+		addr[i] = io->memory + i * len;
 	return 0;
 }
 
 static void posix_buffers_put(struct bench_io *io)
 {
-	(void)io;
+	munmap(io->memory, io->memory_len);
+	io->memory = NULL;
 }
 
 static int posix_file_open(struct bench_io *io, const char *name, enum bench_open how,
@@ -117,9 +128,11 @@ static int posix_file_open(struct bench_io *io, const char *name, enum bench_ope
 	int flags = (how == BENCH_OPEN_READ ? O_RDONLY : O_RDWR) | O_CLOEXEC;
 
 	if (how == BENCH_OPEN_CREATE)
-		flags |= O_CREAT | O_TRUNC;
+		flags |= O_CREAT | (opts->no_truncate ? 0 : O_TRUNC);
 	if (opts->o_sync)
 		flags |= O_SYNC;
+	if (opts->o_dsync)
+		flags |= O_DSYNC;
 	if (opts->direct)
 		flags |= O_DIRECT;
 	io->fd = openat(io->site->dir, name, flags, 0644);
@@ -144,27 +157,37 @@ static int posix_file_remove(struct bench_io *io, const char *name, struct util_
 	return unlinkat(io->site->dir, name, 0) ? posix_failed(err, "remove", name) : 0;
 }
 
-static int posix_submit(struct bench_io *io, struct bench_slot *slot, unsigned index, bool write,
-			uint64_t off)
+static int posix_submit(struct bench_io *io, const struct bench_request *rq)
 {
-	unsigned depth = io->site->opts->depth;
+	char *buf = io->memory + rq->buffer * io->buffer_len;
+	struct io_uring_sqe *sqe;
 
-	if (io->queued == depth)
+	if (!io->ringed) {
+		io->kept = *rq;
+		io->keeping = true;
+		return 0;
+	}
+	sqe = io_uring_get_sqe(&io->ring);
+	if (!sqe)
 		return -ENOBUFS;
-	io->queue[(io->head + io->queued++) % depth] =
-		(struct posix_queued){.slot = slot, .off = off, .index = index, .write = write};
+	if (rq->write)
+		io_uring_prep_write(sqe, io->fd, buf, (unsigned)rq->len, rq->off);
+	else
+		io_uring_prep_read(sqe, io->fd, buf, (unsigned)rq->len, rq->off);
+	io_uring_sqe_set_data(sqe, rq->slot);
+	io->outstanding++;
 	return 0;
 }
 
-static ssize_t posix_transfer(struct bench_io *io, const struct posix_queued *q)
+static ssize_t posix_transfer(struct bench_io *io, const struct bench_request *rq)
 {
-	size_t len = io->site->opts->record, done = 0;
-	char *buf = io->memory + q->index * len;
+	char *buf = io->memory + rq->buffer * io->buffer_len;
+	size_t done = 0;
 
-	while (done < len) {
-		off_t off = (off_t)(q->off + done);
-		ssize_t n = q->write ? pwrite(io->fd, buf + done, len - done, off)
-				     : pread(io->fd, buf + done, len - done, off);
+	while (done < rq->len) {
+		off_t off = (off_t)(rq->off + done);
+		ssize_t n = rq->write ? pwrite(io->fd, buf + done, rq->len - done, off)
+				      : pread(io->fd, buf + done, rq->len - done, off);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -177,18 +200,51 @@ static ssize_t posix_transfer(struct bench_io *io, const struct posix_queued *q)
 	return (ssize_t)done;
 }
 
-static int posix_wait(struct bench_io *io, struct util_err *err)
+/* Submit what is waiting to be, then whatever has completed. */
+static int posix_wait_ring(struct bench_io *io, int timeout_ms, struct util_err *err)
 {
-	struct posix_queued q;
+	int limit = timeout_ms < 0 || timeout_ms > BENCH_WAIT_MS ? BENCH_WAIT_MS : timeout_ms;
+	struct __kernel_timespec ts = {.tv_sec = limit / 1000,
+				       .tv_nsec = limit % 1000 * (long)UTIL_NS_PER_MS};
+	struct io_uring_cqe *cqe = NULL;
+	int ret = io_uring_submit_and_wait_timeout(&io->ring, &cqe, 1, &ts, NULL);
 
-	(void)err;
-	if (!io->queued)
-		return 0;
-	q = io->queue[io->head];
-	io->head = (io->head + 1) % io->site->opts->depth;
-	io->queued--;
-	bench_slot_done(q.slot, posix_transfer(io, &q));
+	if (ret < 0 && ret != -ETIME && ret != -EINTR)
+		return util_err_set(err, ret, "io_uring: %s", strerror(-ret));
+	while (io->outstanding && !io_uring_peek_cqe(&io->ring, &cqe)) {
+		struct bench_slot *slot = io_uring_cqe_get_data(cqe);
+		ssize_t n = cqe->res;
+
+		io_uring_cqe_seen(&io->ring, cqe);
+		io->outstanding--;
+		bench_slot_done(slot, n);
+	}
 	return 0;
+}
+
+static int posix_wait(struct bench_io *io, int timeout_ms, struct util_err *err)
+{
+	if (io->ringed)
+		return posix_wait_ring(io, timeout_ms, err);
+	if (!io->keeping)
+		return 0;
+	io->keeping = false;
+	bench_slot_done(io->kept.slot, posix_transfer(io, &io->kept));
+	return 0;
+}
+
+static ssize_t posix_vector(struct bench_io *io, const struct bench_request *rq, unsigned pieces)
+{
+	char *buf = io->memory + rq->buffer * io->buffer_len;
+	size_t piece = rq->len / pieces;
+	struct iovec iov[16];
+	ssize_t n;
+
+	for (unsigned i = 0; i < pieces; i++)
+		iov[i] = (struct iovec){.iov_base = buf + i * piece, .iov_len = piece};
+	n = rq->write ? pwritev(io->fd, iov, (int)pieces, (off_t)rq->off)
+		      : preadv(io->fd, iov, (int)pieces, (off_t)rq->off);
+	return n < 0 ? -errno : n;
 }
 
 static bool posix_counters(struct bench_io *io, struct bench_counters *counters)
@@ -207,6 +263,7 @@ static bool posix_info(struct bench_io *io, struct nfsrdma_info *info)
 
 static const struct bench_client_ops posix_client_ops = {
 	.name = "posix",
+	.vectors = true,
 	.site_open = posix_site_open,
 	.site_close = posix_site_close,
 	.io_open = posix_io_open,
@@ -219,6 +276,7 @@ static const struct bench_client_ops posix_client_ops = {
 	.file_remove = posix_file_remove,
 	.submit = posix_submit,
 	.wait = posix_wait,
+	.vector = posix_vector,
 	.counters = posix_counters,
 	.info = posix_info,
 };

@@ -29,30 +29,56 @@ static void notes_limits(FILE *out, const struct iommu_facts *facts)
 			util_size_format(facts->memlock_soft, text, sizeof(text)));
 }
 
+static void notes_how(FILE *out, const struct bench_options *opts)
+{
+	if (opts->shared)
+		fputs("# one mount for all children (--shared)\n", out);
+	if (opts->duration_s > 0 || opts->warmup_s > 0)
+		fprintf(out, "# warm-up %g s, then %s\n", opts->warmup_s,
+			opts->duration_s > 0 ? "for the time of --duration" : "the size of -s");
+	if (opts->rate)
+		fprintf(out,
+			"# fixed rate: %u operations per second and child; latency counts from "
+			"when "
+			"an operation was due, so waiting for a late one is in it (no coordinated "
+			"omission)\n",
+			opts->rate);
+	if (opts->verify)
+		fputs("# every byte that is read is verified: throughput is not the point\n", out);
+	if (opts->tests_left_out)
+		fputs("# -i 4, 11 and 12 have no throughput mode (nor in iozone): left out\n", out);
+}
+
+/* What a mount is like. */
+void notes_mount(FILE *out, const struct bench_env *env)
+{
+	const struct nfsrdma_info *info = &env->info;
+
+	if (env->mounted) {
+		fprintf(out, "# fabric %s, device %s, ", info->fabric,
+			info->device[0] ? info->device : "none");
+		notes_link(out, info);
+		fprintf(out, ", rsize %u, wsize %u, inline %u, slots %u, mr %s: %s\n", info->rsize,
+			info->wsize, info->inline_size, info->slots, info->mr_mode, info->pool);
+	}
+	fprintf(out, "# %s\n", env->iommu);
+}
+
 void notes_header(FILE *out, const struct bench_options *opts, const struct bench_env *env)
 {
 	const struct iommu_facts *facts = &env->facts;
-	const struct nfsrdma_info *info = &env->info;
 
 	fprintf(out, "# nfsrdma-bench %s: client %s, depth %u, %s\n", NFSRDMA_VERSION, env->client,
 		opts->depth, env->where);
 	fprintf(out, "# host %s, kernel %s, %u x %s\n", env->host, env->kernel, env->cpus,
 		env->cpu);
-	if (env->mounted) {
-		fprintf(out, "# fabric %s, device %s, ", info->fabric,
-			info->device[0] ? info->device : "none");
-		notes_link(out, info);
-		fprintf(out, ", rsize %u, wsize %u, inline %u, slots %u\n", info->rsize,
-			info->wsize, info->inline_size, info->slots);
-	}
-	fprintf(out, "# %s\n", env->iommu);
+	notes_mount(out, env);
 	fprintf(out, "# memory: %u NUMA node%s, 2 MiB pages %llu free of %llu, THP %s, ",
 		facts->nodes, facts->nodes == 1 ? "" : "s", (unsigned long long)facts->huge_2m_free,
 		(unsigned long long)facts->huge_2m_total, facts->thp[0] ? facts->thp : "unknown");
 	notes_limits(out, facts);
-	if (env->mounted)
-		fprintf(out, ", mr %s: %s", info->mr_mode, info->pool);
 	fputc('\n', out);
+	notes_how(out, opts);
 }
 
 /* ---- footer ------------------------------------------------------------------------------------
@@ -77,9 +103,11 @@ static void notes_cpu(FILE *out, const struct bench_result *r)
 
 static void notes_latency(FILE *out, const struct bench_result *r)
 {
-	fprintf(out, "#   latency of a %s: p50 %.1f us, p95 %.1f, p99 %.1f, p99.9 %.1f, max %.1f\n",
-		bench_test_writes(r->test) ? "write" : "read", r->latency.p50, r->latency.p95,
-		r->latency.p99, r->latency.p999, r->latency.max);
+	fprintf(out, "#   latency of %s: p50 %.1f us, p95 %.1f, p99 %.1f, p99.9 %.1f, max %.1f\n",
+		r->test == BENCH_MIXED	     ? "an operation"
+		: bench_test_writes(r->test) ? "a write"
+					     : "a read",
+		r->latency.p50, r->latency.p95, r->latency.p99, r->latency.p999, r->latency.max);
 }
 
 static void notes_ledger(FILE *out, const struct bench_result *r)
@@ -106,14 +134,19 @@ static void notes_transport(FILE *out, const struct bench_env *env, const struct
 	fputc('\n', out);
 }
 
-void notes_footer(FILE *out, const struct bench_env *env, const struct bench_results *results)
+void notes_footer(FILE *out, const struct bench_options *opts, const struct bench_env *env,
+		  const struct bench_results *results)
 {
 	for (unsigned i = 0; i < results->count; i++) {
 		const struct bench_result *r = &results->result[i];
 
-		fprintf(out, "# %u %s%s: %llu I/Os in %.3f s\n", r->children,
-			bench_test_name(r->test), r->cut ? " (cut short)" : "",
-			(unsigned long long)r->ops, r->wall_s);
+		fprintf(out, "# %u %s%s", r->children, bench_test_name(r->test),
+			r->cut ? " (cut short)" : "");
+		if (opts->matrix)
+			fprintf(out, ", %llu kB in records of %llu kB",
+				(unsigned long long)(r->file_size / 1024),
+				(unsigned long long)(r->record / 1024));
+		fprintf(out, ": %llu I/Os in %.3f s\n", (unsigned long long)r->ops, r->wall_s);
 		notes_cpu(out, r);
 		notes_latency(out, r);
 		if (!r->counted)

@@ -10,26 +10,6 @@
 
 #define REPORT_KB 1024
 
-static const struct {
-	char name[20], tabs[4];
-	int width; /* of the count */
-} report_tests[BENCH_TESTS] = {
-	[BENCH_WRITE] = {"initial writers", "\t", 2},
-	[BENCH_REWRITE] = {"rewriters", "\t", 2},
-	[BENCH_READ] = {"readers", "\t\t", 2},
-	[BENCH_REREAD] = {"re-readers", "\t", 0},
-};
-
-const char *bench_test_name(enum bench_test test)
-{
-	return report_tests[test].name;
-}
-
-bool bench_test_writes(enum bench_test test)
-{
-	return test == BENCH_WRITE || test == BENCH_REWRITE;
-}
-
 static const char *report_child(const struct bench_options *opts)
 {
 	return opts->say_threads ? "thread" : "process";
@@ -54,35 +34,59 @@ void report_preamble(FILE *out, const struct bench_options *opts, const char *da
 	fputc('\n', out);
 	if (!opts->ops && !opts->usec)
 		fputs("\tOutput is in kBytes/sec\n", out);
-	fputs("\tTime Resolution = 0.000001 seconds.\n"
-	      "\tProcessor cache size set to 1024 kBytes.\n"
-	      "\tProcessor cache line size set to 32 bytes.\n"
-	      "\tFile stride size set to 17 * record size.\n",
-	      out);
+	if (opts->think_ms)
+		fprintf(out, "\tCompute time %f seconds for reads and writes.\n",
+			opts->think_ms / 1e3);
+	fprintf(out,
+		"\tTime Resolution = 0.000001 seconds.\n"
+		"\tProcessor cache size set to %u kBytes.\n"
+		"\tProcessor cache line size set to %u bytes.\n"
+		"\tFile stride size set to %llu * record size.\n",
+		opts->cache_kb, opts->cache_line, (unsigned long long)opts->stride);
 	if (opts->range)
 		fprintf(out, "\tMin %s = %u \n\tMax %s = %u \n", report_child(opts),
-			opts->threads_min, report_child(opts), opts->threads_max);
+			opts->children[0], report_child(opts), opts->children_max);
 }
 
 void report_round(FILE *out, const struct bench_options *opts, unsigned children, bool first)
 {
+	uint64_t size = opts->file_size / (opts->constant_total ? children : 1);
+
 	if (first)
 		fprintf(out, "\tThroughput test with %u %s\n", children,
 			children == 1 ? report_child(opts) : report_children(opts));
 	fprintf(out, "\tEach %s writes a %llu kByte file in %llu kByte records\n",
-		report_child(opts), (unsigned long long)(opts->file_size / REPORT_KB),
+		report_child(opts), (unsigned long long)(size / REPORT_KB),
 		(unsigned long long)(opts->record / REPORT_KB));
 	fflush(out);
+}
+
+/* -C */
+static void report_parts(FILE *out, const struct bench_options *opts, const struct bench_result *r)
+{
+	const char *unit = opts->ops ? "ops" : "kB";
+
+	for (unsigned i = 0; i < r->children; i++) {
+		const struct bench_part *part = &r->parts[i];
+
+		fprintf(out, "\tChild[%u] xfer count = %10.2f %s, Throughput = %10.2f %s/sec", i,
+			part->xfer, unit, part->rate, unit);
+		if (opts->cpu)
+			fprintf(out, ", wall=%6.3f, cpu=%6.3f, %%=%6.2f", part->wall_s, part->cpu_s,
+				part->wall_s > 0 ? 100 * part->cpu_s / part->wall_s : 0.0);
+		fputc('\n', out);
+	}
 }
 
 void report_test(FILE *out, const struct bench_options *opts, const struct bench_result *r)
 {
 	const char *unit = opts->ops ? "ops/sec" : "kB/sec", *child = report_child(opts);
+	const struct bench_test_info *info = &bench_test_info[r->test];
 	double cpu = r->cpu.user + r->cpu.system;
 	char label[48];
 
-	snprintf(label, sizeof(label), "%*u %s %s", report_tests[r->test].width, r->children,
-		 report_tests[r->test].name, report_tests[r->test].tabs);
+	snprintf(label, sizeof(label), "%*u %s %s", (int)info->width, r->children, info->name,
+		 info->tabs);
 	fprintf(out, "\n\tChildren see throughput for %s= %10.2f %s\n", label, r->children_rate,
 		unit);
 	fprintf(out, "\tParent sees throughput for %s= %10.2f %s\n", label, r->parent_rate, unit);
@@ -96,48 +100,68 @@ void report_test(FILE *out, const struct bench_options *opts, const struct bench
 			"CPU utilization %6.2f %%\n\n",
 			r->test == BENCH_WRITE ? 'U' : 'u', r->wall_s, cpu,
 			r->wall_s > 0 ? 100 * cpu / r->wall_s : 0.0);
+	if (opts->each_child)
+		report_parts(out, opts, r);
 	fflush(out);
 }
 
+/* Between rounds, and before the last line. */
 void report_round_end(FILE *out)
 {
 	fputs("\n\n", out);
+	fflush(out);
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- the table -------------------------------------------------------------------------------
+ */
 
-void report_table_head(FILE *out)
+void report_table_head(FILE *out, const struct bench_options *opts)
 {
 	fprintf(out, "%62srandom    random     bkwd    record    stride%36s\n", "", "");
 	fprintf(out,
 		"%16s  reclen    write  rewrite    read    reread    read     write     read   "
-		"rewrite      read   fwrite frewrite    fread  freread\n",
-		"kB");
+		"rewrite      read   fwrite frewrite    fread  freread%s\n",
+		"kB",
+		opts->extended ? "   pwrite repwrite    pread  repread  pwritev repwritv   preadv "
+				 "repreadv"
+			       : "");
 }
 
-static double report_cell(const struct bench_options *opts, const struct bench_result *r)
+double report_cell(const struct bench_options *opts, const struct bench_result *r)
 {
 	if (opts->usec)
 		return r->ops ? r->wall_s * 1e6 / (double)r->ops : 0;
 	return r->children_rate;
 }
 
-/* Thirteen columns; ours are the first four, the rest stays blank to the line's full length. */
+/* iozone's cells are nine places wide, but for two of ten; the last of its thirteen is one short
+ * when it is blank. */
+static int report_width(unsigned column)
+{
+	enum bench_test test = bench_column_test(column);
+
+	return test == BENCH_RECORD_REWRITE || test == BENCH_STRIDE ? 10 : 9;
+}
+
+/* Cells of tests that were not run stay blank to the line's full length. */
 void report_table_row(FILE *out, const struct bench_options *opts, const struct bench_result *r,
 		      unsigned count)
 {
-	const struct bench_result *cell[BENCH_TESTS] = {NULL};
+	unsigned columns = opts->extended ? BENCH_COLUMNS : BENCH_COLUMNS_PLAIN;
 
-	for (unsigned i = 0; i < count; i++)
-		cell[r[i].test] = &r[i];
 	fprintf(out, "%16llu%8llu", (unsigned long long)(opts->file_size / REPORT_KB),
 		(unsigned long long)(opts->record / REPORT_KB));
-	for (unsigned i = 0; i < BENCH_TESTS; i++)
-		if (cell[i])
-			fprintf(out, " %8.0f", report_cell(opts, cell[i]));
+	for (unsigned column = 0; column < columns; column++) {
+		unsigned i = 0;
+
+		while (i < count && bench_test_info[r[i].test].column != (int)column)
+			i++;
+		if (i < count)
+			fprintf(out, "%*.0f", report_width(column), report_cell(opts, &r[i]));
 		else
-			fprintf(out, "%9s", "");
-	fprintf(out, "%82s\n", "");
+			fprintf(out, "%*s", report_width(column) - (column + 1 == columns), "");
+	}
+	fputc('\n', out);
 	fflush(out);
 }
 

@@ -1,47 +1,73 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * run.c - the parent: rounds of children, tests of a round, and what they come to.
+ * run.c - the parent: rounds of children, and the tests of a round.
  *
- * A round has a fixed number of children.  The parent tells them all the same thing (mount,
- * prepare, run, finish) and waits until each has reported; between commands it alone looks at
- * them, so nothing they measured needs a lock.
+ * A round has a fixed number of children and fixed sizes.  The parent tells them all the same thing
+ * (mount, prepare, run, finish) and waits until each has reported; between commands it alone looks
+ * at them, so nothing they measured needs a lock.
  *
- * Waiting is on two descriptors, the children's reports and the signals.  The first Ctrl-C stops
- * the test that runs: its partial result is printed like any other, and the rest is left out.  A
- * server may hang for ever: the second one, or RUN_GRACE_NS after the first, no longer waits for
- * children, but stops the private server, removes its files and ends the process.
+ * Waiting is on the children's reports, the signals and the private server's end.  The first Ctrl-C
+ * stops the test that runs: its partial result is printed like any other, and the rest is left out.
+ * A server may hang for ever: when it has ended, when nothing has moved for --give-up seconds, or
+ * RUN_GRACE_NS after a Ctrl-C, the children are told to wait no longer; what still does not come
+ * back after that is left to the end of the process.
  */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/nfsrdma-bench/child.h"
+#include "tools/nfsrdma-bench/group.h"
+#include "tools/nfsrdma-bench/matrix.h"
+#include "tools/nfsrdma-bench/measure.h"
+#include "tools/nfsrdma-bench/progress.h"
 
-#define RUN_KB 1024.0
 #define RUN_INTERRUPTED 130 /* as a shell reports SIGINT */
 /* Long enough for what is in flight and for removing the files of a slow server. */
 #define RUN_GRACE_NS (10 * UTIL_NS_PER_S)
+/* How often the parent looks up when it has something to watch. */
+#define RUN_TICK_MS 100
+#define RUN_TICK_GROUP_MS 5
 
-struct run_round {
-	struct bench_run *run;
-	struct bench_team team;
-	struct bench_child *children;
-	unsigned count;
+/* What the parent watches while the children work. */
+struct run_watch {
+	struct bench_progress progress;
+	bool timed;		     /* the part that is measured */
+	uint64_t warm_ns, end_ns;    /* 0: none */
+	struct bench_moment *before; /* taken again when the warm-up is over */
 };
 
-/* ---- commands ----------------------------------------------------------------------------------
+/* ---- waiting ----------------------------------------------------------------------------------
  */
 
-static void run_abandon(struct bench_run *run)
+/* First the children are told, and one of them speaks for all; if they do not come back either, the
+ * process ends without them. */
+static void run_abandon(struct run_round *round, const char *why)
 {
+	struct bench_run *run = round->run;
+	struct util_err err = {0};
+
+	if (!atomic_load(&round->team.abandon)) {
+		if (run->interrupted)
+			fprintf(stderr, "nfsrdma-bench: %s\n", why);
+		round->team.why = why;
+		atomic_store(&round->team.abandon, true);
+		atomic_store(&round->team.stop, true);
+		run->give_up_ns = util_clock_ns() + RUN_GRACE_NS;
+		return;
+	}
+	util_err_set(&err, -ETIMEDOUT, "%s", round->team.why);
+	if (!run->interrupted)
+		fprintf(stderr, "nfsrdma-bench: %s\n", err.what);
+	if (run->last_words)
+		run->last_words(run->last_words_arg, &err);
 	bench_server_stop(run->server);
 	fflush(run->out);
-	_exit(RUN_INTERRUPTED);
+	group_abort(run->group);
+	_exit(run->interrupted ? RUN_INTERRUPTED : 1);
 }
 
 static void run_signal(struct run_round *round)
@@ -51,41 +77,93 @@ static void run_signal(struct run_round *round)
 
 	if (read(run->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
-	if (run->interrupted)
-		run_abandon(run);
+	if (run->interrupted) {
+		run_abandon(round, "interrupted again; files of this run may be left");
+		return;
+	}
 	run->interrupted = true;
 	run->give_up_ns = util_clock_ns() + RUN_GRACE_NS;
 	atomic_store(&round->team.interrupted, true);
 	atomic_store(&round->team.stop, true);
 }
 
-static void run_await(struct run_round *round)
+/* Times that pass: of the warm-up, of the test, and of patience. */
+static void run_tick(struct run_round *round, struct run_watch *watch)
 {
-	struct pollfd fds[2] = {
-		{.fd = round->team.report_fd, .events = POLLIN},
-		{.fd = round->run->signal_fd, .events = POLLIN},
-	};
+	struct bench_run *run = round->run;
+	uint64_t now = util_clock_ns(), still = progress_look(&watch->progress, round);
+
+	if (watch->warm_ns && now >= watch->warm_ns) {
+		watch->warm_ns = 0;
+		measure_before(round, watch->before);
+		atomic_store(&round->team.counting, true);
+	}
+	if (watch->end_ns && now >= watch->end_ns) {
+		watch->end_ns = 0;
+		atomic_store(&round->team.stop, true);
+	}
+	if (watch->timed && !run->opts->no_stonewall) {
+		if (atomic_load(&round->team.finished))
+			group_tell_stop(run->group);
+		if (group_heard_stop(run->group))
+			atomic_store(&round->team.stop, true);
+	}
+	if (run->give_up_ns && now >= run->give_up_ns)
+		run_abandon(round, run->interrupted ? "interrupted; the server does not answer, "
+						      "files of this run may be left on it"
+						    : "the server does not answer; files of this "
+						      "run may be left on it");
+	else if (watch->timed && !run->give_up_ns && !watch->warm_ns &&
+		 still > run->opts->give_up_s * UTIL_NS_PER_S)
+		run_abandon(round, "the server does not answer: nothing has moved for as long as "
+				   "--give-up says");
+}
+
+/* When to look up next; -1: when something happens. */
+static int run_patience_ms(const struct run_round *round, const struct run_watch *watch)
+{
 	const struct bench_run *run = round->run;
+	int tick = run->group->ranks > 1 ? RUN_TICK_GROUP_MS : RUN_TICK_MS;
+	uint64_t next = 0;
+
+	if (watch->warm_ns)
+		next = watch->warm_ns;
+	else if (watch->end_ns)
+		next = watch->end_ns;
+	if (next && util_clock_until_ms(next) < tick)
+		return util_clock_until_ms(next);
+	return watch->timed || run->give_up_ns ? tick : -1;
+}
+
+static void run_await(struct run_round *round, struct run_watch *watch)
+{
+	struct bench_run *run = round->run;
+	struct pollfd fds[3] = {
+		{.fd = round->team.report_fd, .events = POLLIN},
+		{.fd = run->signal_fd, .events = POLLIN},
+		{.fd = run->server ? bench_server_pidfd(run->server) : -1, .events = POLLIN},
+	};
 	eventfd_t reports, total = 0;
-	int ready;
 
 	while (total < round->count) {
-		ready = poll(fds, 2, run->interrupted ? util_clock_until_ms(run->give_up_ns) : -1);
-		if (ready == 0) {
-			fprintf(stderr, "nfsrdma-bench: interrupted; the server does not answer, so "
-					"files of this run may be left on it\n");
-			run_abandon(round->run);
-		}
-		if (ready < 0)
+		int ready = poll(fds, 3, run_patience_ms(round, watch));
+
+		run_tick(round, watch);
+		if (ready <= 0)
 			continue;
 		if (fds[1].revents & POLLIN)
 			run_signal(round);
+		if (fds[2].revents & POLLIN) {
+			fds[2].fd = -1;
+			if (!run->interrupted)
+				run_abandon(round, "the private server has ended");
+		}
 		if (fds[0].revents & POLLIN && !eventfd_read(round->team.report_fd, &reports))
 			total += reports;
 	}
 }
 
-static void run_command(struct run_round *round, enum team_command command)
+static void run_tell(struct run_round *round, enum team_command command)
 {
 	struct bench_team *team = &round->team;
 
@@ -94,187 +172,111 @@ static void run_command(struct run_round *round, enum team_command command)
 	team->step++;
 	pthread_cond_broadcast(&team->go);
 	pthread_mutex_unlock(&team->lock);
-	run_await(round);
 }
 
-/* The first child that failed speaks for all. */
+static void run_command(struct run_round *round, enum team_command command)
+{
+	struct run_watch watch = {.timed = false};
+
+	run_tell(round, command);
+	run_await(round, &watch);
+}
+
+/* The first child that failed speaks for all, on all ranks. */
 static int run_check(const struct run_round *round, struct util_err *err)
 {
-	for (unsigned i = 0; i < round->count; i++) {
+	int ret = 0;
+
+	for (unsigned i = 0; i < round->count && !ret; i++) {
 		if (!round->children[i].failed)
 			continue;
 		*err = round->children[i].err;
-		return round->children[i].failed;
+		ret = round->children[i].failed;
 	}
-	return 0;
+	return group_agree(round->run->group, ret, err);
 }
 
-/* ---- one test
- * ------------------------------------------------------------------------------------ */
-
-struct run_moment {
-	uint64_t ns;
-	struct bench_cpu cpu;
-	struct bench_counters counters;
-	bool counted;
-};
-
-static double run_seconds(const struct timeval *tv)
-{
-	return (double)tv->tv_sec + (double)tv->tv_usec / 1e6;
-}
-
-/* Transport counters are per mount and summed; the ledger is one pool's, whichever mount is asked.
+/* ---- one test ---------------------------------------------------------------------------------
  */
-static void run_counters(const struct run_round *round, struct run_moment *m)
-{
-	struct bench_counters one;
 
-	memset(&m->counters, 0, sizeof(m->counters));
-	m->counted = true;
-	for (unsigned i = 0; i < round->count; i++) {
-		memset(&one, 0, sizeof(one));
-		m->counted &= round->team.client->counters(round->children[i].io, &one);
-		if (i)
-			memset(one.ledger, 0, sizeof(one.ledger));
-		bench_counters_add(&m->counters, &one);
-	}
-}
-
-static void run_moment(const struct run_round *round, struct run_moment *m)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_SELF, &usage);
-	m->ns = util_clock_ns();
-	m->cpu.user = run_seconds(&usage.ru_utime);
-	m->cpu.system = run_seconds(&usage.ru_stime);
-	m->cpu.server = round->run->server ? bench_server_cpu_s(round->run->server) : -1;
-}
-
-static double run_child_seconds(const struct bench_child *child)
-{
-	double s = (double)(child->end_ns - child->begin_ns) / 1e9;
-
-	return s > 1e-9 ? s : 1e-9;
-}
-
-static void run_latency(const struct run_round *round, struct bench_latency *latency)
-{
-	struct util_hist *all = malloc(sizeof(*all));
-
-	memset(latency, 0, sizeof(*latency));
-	if (!all)
-		return;
-	util_hist_init(all);
-	for (unsigned i = 0; i < round->count; i++)
-		util_hist_merge(all, &round->children[i].latency);
-	latency->p50 = (double)util_hist_quantile(all, 0.5) / 1e3;
-	latency->p95 = (double)util_hist_quantile(all, 0.95) / 1e3;
-	latency->p99 = (double)util_hist_quantile(all, 0.99) / 1e3;
-	latency->p999 = (double)util_hist_quantile(all, 0.999) / 1e3;
-	latency->max = (double)util_hist_quantile(all, 1) / 1e3;
-	free(all);
-}
-
-static void run_rates(const struct run_round *round, struct bench_result *r)
+/* The timed part: both moments are around it. */
+static void run_timed(struct run_round *round, struct bench_moment *before,
+		      struct bench_moment *after)
 {
 	const struct bench_options *opts = round->run->opts;
-	double unit = opts->ops ? 1 : (double)opts->record / RUN_KB;
+	struct run_watch watch = {.timed = true, .before = before};
 
-	for (unsigned i = 0; i < round->count; i++) {
-		const struct bench_child *child = &round->children[i];
-		double xfer = (double)child->finished * unit;
-		double rate = child->end_ns ? xfer / run_child_seconds(child) : 0;
-
-		r->ops += child->finished;
-		r->children_rate += rate;
-		if (!i || rate < r->min_rate)
-			r->min_rate = rate;
-		if (!i || rate > r->max_rate)
-			r->max_rate = rate;
-		if (!i || xfer < r->min_xfer)
-			r->min_xfer = xfer;
-	}
-	r->bytes = r->ops * opts->record;
-	r->avg_rate = r->children_rate / round->count;
-	r->parent_rate = r->wall_s > 0 ? (double)r->ops * unit / r->wall_s : 0;
+	measure_before(round, before);
+	group_begin(round->run->group);
+	before->ns = util_clock_ns();
+	progress_begin(&watch.progress, round);
+	if (opts->warmup_s > 0)
+		watch.warm_ns = before->ns + (uint64_t)(opts->warmup_s * 1e9);
+	if (opts->duration_s > 0)
+		watch.end_ns = before->ns + (uint64_t)((opts->duration_s + opts->warmup_s) * 1e9);
+	run_tell(round, TEAM_RUN);
+	run_await(round, &watch);
+	measure_after(round, after);
+	progress_end(&watch.progress);
+	group_settle(round->run->group);
 }
 
-static void run_result(const struct run_round *round, const struct run_moment *before,
-		       const struct run_moment *after, struct bench_result *r)
-{
-	memset(r, 0, sizeof(*r));
-	r->test = round->team.test;
-	r->children = round->count;
-	r->cut = round->run->interrupted;
-	r->wall_s = (double)(after->ns - before->ns) / 1e9;
-	r->cpu.user = after->cpu.user - before->cpu.user;
-	r->cpu.system = after->cpu.system - before->cpu.system;
-	r->cpu.server = before->cpu.server < 0 ? -1 : after->cpu.server - before->cpu.server;
-	r->counted = before->counted && after->counted;
-	r->counters = after->counters;
-	bench_counters_sub(&r->counters, &before->counters);
-	run_rates(round, r);
-	run_latency(round, &r->latency);
-}
-
-/* Counters are read outside of the timed part: reading them costs, too. */
 static int run_test(struct run_round *round, enum bench_test test, struct bench_result *r,
 		    struct util_err *err)
 {
-	struct run_moment before, after;
-	int ret;
+	struct bench_team *team = &round->team;
+	struct bench_moment before, after;
+	int ret, failed;
 
-	round->team.test = test;
-	atomic_store(&round->team.stop, round->run->interrupted);
+	team->test = test;
+	atomic_store(&team->stop, round->run->interrupted);
+	atomic_store(&team->finished, false);
+	atomic_store(&team->counting, round->run->opts->warmup_s <= 0);
 	run_command(round, TEAM_PREPARE);
 	ret = run_check(round, err);
-	if (ret)
-		goto out;
-	run_counters(round, &before);
-	run_moment(round, &before);
-	run_command(round, TEAM_RUN);
-	run_moment(round, &after);
-	run_counters(round, &after);
-	ret = run_check(round, err);
-	if (!ret)
-		run_result(round, &before, &after, r);
-out:
+	if (!ret) {
+		run_timed(round, &before, &after);
+		ret = run_check(round, err);
+		failed = measure_result(round, &before, &after, r);
+		if (failed && !ret)
+			ret = util_err_set(err, failed, "no memory for results");
+	}
 	run_command(round, TEAM_FINISH);
 	return ret ? ret : run_check(round, err);
 }
 
-/* ---- rounds
- * --------------------------------------------------------------------------------------- */
+/* ---- rounds -----------------------------------------------------------------------------------
+ */
 
-static bool run_wants(const struct bench_options *opts, enum bench_test test)
+static void run_rest(const struct run_round *round)
 {
-	unsigned number = bench_test_writes(test) ? BENCH_I_WRITE : BENCH_I_READ;
+	struct pollfd pfd = {.fd = round->run->signal_fd, .events = POLLIN};
 
-	if (!(opts->tests >> number & 1))
-		return false;
-	return !opts->no_retest || test == BENCH_WRITE || test == BENCH_READ;
+	if (round->run->opts->rest_s)
+		poll(&pfd, 1, (int)round->run->opts->rest_s * 1000);
 }
 
 static int run_tests(struct run_round *round, struct util_err *err)
 {
 	struct bench_run *run = round->run;
-	struct bench_results *results = run->results;
+	enum bench_test list[BENCH_TESTS];
+	unsigned count = bench_test_order(run->opts, list);
 	int ret = 0;
 
-	for (unsigned test = 0; test < BENCH_TESTS && !ret && !run->interrupted; test++) {
-		struct bench_result *r = &results->result[results->count];
+	for (unsigned i = 0; i < count && !ret && !run->interrupted; i++) {
+		struct bench_result *r;
 
-		if (!run_wants(run->opts, (enum bench_test)test))
-			continue;
-		if (results->count == results->room)
-			return util_err_set(err, -E2BIG, "no room for results");
-		ret = run_test(round, (enum bench_test)test, r, err);
-		if (ret)
-			break;
-		results->count++;
-		if (run->opts->throughput)
+		if (i)
+			run_rest(round);
+		if (bench_results_room(run->results, &r))
+			return util_err_set(err, -ENOMEM, "no memory for results");
+		ret = run_test(round, list[i], r, err);
+		if (!ret && group_agree(run->group, run->interrupted ? -EINTR : 0, err))
+			run->interrupted = true;
+		/* What a failed test moved until then is told, too, but not as a line. */
+		if (r->parts)
+			run->results->count++;
+		if (!ret && run->opts->throughput && !run->quiet)
 			report_test(run->out, run->opts, r);
 	}
 	return ret;
@@ -283,19 +285,28 @@ static int run_tests(struct run_round *round, struct util_err *err)
 static int run_start(struct run_round *round, unsigned children, struct util_err *err)
 {
 	struct bench_run *run = round->run;
+	struct bench_team *team = &round->team;
 
-	round->team.opts = run->opts;
-	round->team.client = run->client;
-	round->team.site = run->site;
-	pthread_mutex_init(&round->team.lock, NULL);
-	pthread_cond_init(&round->team.go, NULL);
-	round->team.report_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	team->opts = run->opts;
+	team->client = run->client;
+	team->site = run->site;
+	team->first = run->group->rank * children;
+	team->count = run->group->ranks * children;
+	team->file_size = run->opts->file_size;
+	/* -+k: the children share the size, in whole records. */
+	if (run->opts->constant_total) {
+		team->file_size /= team->count;
+		team->file_size -= team->file_size % run->opts->record;
+	}
+	pthread_mutex_init(&team->lock, NULL);
+	pthread_cond_init(&team->go, NULL);
+	team->report_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	round->children = calloc(children, sizeof(*round->children));
-	if (round->team.report_fd < 0 || !round->children)
+	if (team->report_fd < 0 || !round->children)
 		return util_err_set(err, -ENOMEM, "no memory for %u children", children);
 	for (; round->count < children; round->count++) {
-		int ret = child_create(&round->children[round->count], &round->team, round->count,
-				       err);
+		int ret = child_create(&round->children[round->count], team,
+				       team->first + round->count, err);
 
 		if (ret)
 			return ret;
@@ -331,8 +342,14 @@ static int run_mount(struct run_round *round, bool first, struct util_err *err)
 		return ret;
 	if (run->client->info(round->children[0].io, &info))
 		bench_env_mounted(run->env, &info);
-	notes_header(run->out, run->opts, run->env);
-	report_preamble(run->out, run->opts, ctime_r(&now, date) ? date : "\n");
+	if (run->quiet)
+		return 0;
+	if (run->header)
+		notes_header(run->out, run->opts, run->env);
+	else if (run->mount)
+		notes_mount(run->out, run->env);
+	if (run->preamble)
+		report_preamble(run->out, run->opts, ctime_r(&now, date) ? date : "\n");
 	fflush(run->out);
 	return 0;
 }
@@ -341,16 +358,20 @@ static void run_print_round(struct run_round *round, bool first)
 {
 	struct bench_run *run = round->run;
 
+	if (run->quiet)
+		return;
 	if (run->opts->throughput)
-		report_round(run->out, run->opts, round->count, first);
-	else
-		report_table_head(run->out);
+		report_round(run->out, run->opts, round->team.count, first);
+	else if (first)
+		report_table_head(run->out, run->opts);
 }
 
 static void run_print_round_end(struct run_round *round, unsigned done)
 {
 	struct bench_run *run = round->run;
 
+	if (run->quiet)
+		return;
 	if (run->opts->throughput)
 		report_round_end(run->out);
 	else if (run->results->count > done)
@@ -358,11 +379,12 @@ static void run_print_round_end(struct run_round *round, unsigned done)
 				 run->results->count - done);
 }
 
+/* A child that could not be made is fatal for its rank alone; its group must hear of it. */
 static int run_round(struct bench_run *run, unsigned children, bool first, struct util_err *err)
 {
-	struct run_round round = {.run = run};
+	struct run_round round = {.run = run, .team.report_fd = -1};
 	unsigned done = run->results->count;
-	int ret = run_start(&round, children, err);
+	int ret = group_agree(run->group, run_start(&round, children, err), err);
 
 	if (!ret)
 		ret = run_mount(&round, first, err);
@@ -377,16 +399,48 @@ static int run_round(struct bench_run *run, unsigned children, bool first, struc
 	return ret;
 }
 
+/* The matrix: a round per pair of sizes, with options of its own. */
+static int run_matrix(struct bench_run *run, struct util_err *err)
+{
+	const struct bench_options *opts = run->opts;
+	struct bench_options *sized = malloc(sizeof(*sized));
+	struct bench_matrix matrix;
+	bool first = true;
+	int ret = 0;
+
+	if (!sized)
+		return util_err_set(err, -ENOMEM, "no memory");
+	*sized = *opts;
+	run->opts = sized;
+	matrix_start(&matrix, opts);
+	while (!ret && !run->interrupted &&
+	       matrix_next(&matrix, &sized->file_size, &sized->record)) {
+		ret = run_round(run, 1, first, err);
+		first = false;
+	}
+	run->opts = opts;
+	free(sized);
+	return ret;
+}
+
 int bench_run(struct bench_run *run, struct util_err *err)
 {
 	const struct bench_options *opts = run->opts;
 	int ret = 0;
 
-	for (unsigned n = opts->threads_min; n <= opts->threads_max && !ret && !run->interrupted;
-	     n++)
-		ret = run_round(run, n, n == opts->threads_min, err);
+	if (opts->matrix)
+		ret = run_matrix(run, err);
+	else
+		for (unsigned i = 0; i < opts->nchildren && !ret && !run->interrupted; i++)
+			ret = run_round(run, opts->children[i], i == 0, err);
 	if (ret)
-		return ret;
-	report_end(run->out);
+		return run->interrupted ? -EINTR : ret;
+	if (run->end && !run->quiet) {
+		if (opts->excel && opts->throughput)
+			report_excel_chart(run->out, opts, run->results);
+		report_end(run->out);
+		if (opts->excel && !opts->throughput)
+			report_excel_tables(run->out, opts, run->results);
+	}
 	return run->interrupted ? -EINTR : 0;
 }

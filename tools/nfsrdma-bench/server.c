@@ -19,13 +19,14 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
-#include "tools/nfsrdma-bench/bench.h"
+#include "tools/nfsrdma-bench/client.h"
 
 #define SERVER_READY_MS 15000
 #define SERVER_STOP_MS 10000
@@ -35,8 +36,8 @@
 
 struct bench_server {
 	pid_t pid;
+	int pidfd;
 	char dir[SERVER_PATH]; /* holds "files", "state" and "log" */
-	char opts[512];	       /* of the mount */
 	uint16_t rdma_port, tcp_port;
 };
 
@@ -258,20 +259,10 @@ static bool server_wants_tcp(const char *opts)
 	return tcp;
 }
 
-/* The user's options come last: what he asks for wins. */
-static void server_mount_opts(struct bench_server *server, const struct bench_options *opts)
+int bench_server_start(struct bench_server **serverp, const char *dir, uint64_t need,
+		       struct util_err *err)
 {
-	bool tcp = server_wants_tcp(opts->mount_opts);
-
-	snprintf(server->opts, sizeof(server->opts), "port=%u,mountport=%u%s%s",
-		 tcp ? server->tcp_port : server->rdma_port, server->tcp_port,
-		 opts->mount_opts ? "," : "", opts->mount_opts ? opts->mount_opts : "");
-}
-
-int bench_server_start(struct bench_server **serverp, const struct bench_options *opts,
-		       uint64_t need, struct util_err *err)
-{
-	const char *parent = opts->dir ? opts->dir : getenv("TMPDIR");
+	const char *parent = dir ? dir : getenv("TMPDIR");
 	char program[SERVER_PATH];
 	struct bench_server *server;
 	int ret;
@@ -286,6 +277,7 @@ int bench_server_start(struct bench_server **serverp, const struct bench_options
 	server = calloc(1, sizeof(*server));
 	if (!server)
 		return util_err_set(err, -ENOMEM, "no memory");
+	server->pidfd = -1;
 	ret = server_make_dir(server, parent, err);
 	if (!ret)
 		ret = server_launch(server, program, err);
@@ -293,7 +285,8 @@ int bench_server_start(struct bench_server **serverp, const struct bench_options
 		bench_server_stop(server);
 		return ret;
 	}
-	server_mount_opts(server, opts);
+	/* Without pidfd_open(2) its end is noticed when nothing moves any more. */
+	server->pidfd = (int)syscall(SYS_pidfd_open, server->pid, 0);
 	*serverp = server;
 	return 0;
 }
@@ -318,16 +311,34 @@ void bench_server_stop(struct bench_server *server)
 		return;
 	if (server->pid > 0)
 		server_end(server->pid);
+	if (server->pidfd >= 0)
+		close(server->pidfd);
 	server_remove_dir(server);
 	free(server);
 }
 
-void bench_server_place(const struct bench_server *server, struct bench_place *place)
+/* The user's options come last: what he asks for wins. */
+void bench_server_place(const struct bench_server *server, const char *mount_opts, char *buf,
+			size_t len, struct bench_place *place)
 {
+	bool tcp = server_wants_tcp(mount_opts);
+
+	snprintf(buf, len, "port=%u,mountport=%u%s%s", tcp ? server->tcp_port : server->rdma_port,
+		 server->tcp_port, mount_opts ? "," : "", mount_opts ? mount_opts : "");
 	place->target = "127.0.0.1:/bench";
-	place->opts = server->opts;
+	place->opts = buf;
 	place->nfs_port = server->tcp_port;
 	place->mount_port = server->tcp_port;
+}
+
+const char *bench_server_dir(const struct bench_server *server)
+{
+	return server->dir;
+}
+
+int bench_server_pidfd(const struct bench_server *server)
+{
+	return server->pidfd;
 }
 
 double bench_server_cpu_s(const struct bench_server *server)
