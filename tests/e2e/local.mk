@@ -2,6 +2,10 @@
 EXTRA_DIST += \
 	%D%/bad-input.sh \
 	%D%/bench.sh \
+	%D%/bench-modes.sh \
+	%D%/bench-mpi.sh \
+	%D%/bench-sweep.sh \
+	%D%/bench-page.py \
 	%D%/cli.sh \
 	%D%/containers.sh \
 	%D%/doctor.sh \
