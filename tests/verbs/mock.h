@@ -60,8 +60,10 @@ struct mock {
 	int fail_bind_ports; /* EADDRINUSE so many times */
 	bool other_device;   /* addresses resolve to another device from now on */
 	/* ---- what happened */
-	unsigned live;	/* objects of all kinds */
-	unsigned calls; /* that can fail */
+	unsigned live; /* objects of all kinds */
+	unsigned windows,
+		windows_under_qp; /* windows, and those a queue pair was destroyed under */
+	unsigned calls;		  /* that can fail */
 	unsigned violations;
 	char violation[160];   /* the first */
 	struct mock_qp *qp;    /* the newest */

@@ -163,6 +163,7 @@ static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 	*mw = (struct ibv_mw){.context = pd->context, .pd = pd, .rkey = 0x77700, .type = type};
 	((struct mock_pd *)pd)->users++;
 	mock.live++;
+	mock.windows++;
 	return mw;
 }
 
@@ -171,6 +172,7 @@ static int dealloc_mw(struct ibv_mw *mw)
 	((struct mock_pd *)mw->pd)->users--;
 	free(mw);
 	mock.live--;
+	mock.windows--;
 	return 0;
 }
 
@@ -323,6 +325,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 
 int ibv_destroy_qp(struct ibv_qp *base)
 {
+	mock.windows_under_qp += mock.windows;
 	((struct mock_pd *)base->pd)->users--;
 	((struct mock_cq *)base->send_cq)->qps--;
 	if (mock.qp == (struct mock_qp *)base)

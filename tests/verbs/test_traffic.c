@@ -526,12 +526,43 @@ Test(verbs_mr, binding_a_window_changes_its_key_when_posted)
 	cr_expect_eq(mock.qp->sends[0].bind_mw.bind_info.addr, a.iova + 16);
 	cr_expect_eq(mock.qp->sends[0].bind_mw.bind_info.mw_access_flags, IBV_ACCESS_REMOTE_READ);
 	/* rxe's library looks here for the key to replace. */
-	cr_expect_eq(((struct ibv_mw *)window.priv)->rkey, window.rkey);
+	cr_expect_eq(((struct verbs_window *)window.priv)->mw->rkey, window.rkey);
 	/* A refused bind leaves the key as it is. */
 	mock.post_send_takes = 0;
 	cr_expect_lt(OPS->post_send(rig.conn, &wr), 0);
 	cr_expect_eq(window.rkey, ibv_inc_rkey(before));
 	p->ops->window_free(p, &window);
+	dereg(&rig, &a);
+	rig_close(&rig);
+}
+
+/* rxe waits 50 s for a window that holds the queue pair. */
+Test(verbs_mr, windows_go_before_the_queue_pair_they_are_bound_on)
+{
+	static char page[4096];
+	struct mr_window windows[2] = {0};
+	struct mr_registration a;
+	struct mr_provider *p;
+	struct fabric_wr wr = {.wr_id = 1, .op = FABRIC_OP_BIND, .u.bind = {.reg = &a, .len = 64}};
+	struct rig rig;
+
+	rig_connect(&rig, 0);
+	p = rig.domain->provider;
+	cr_assert_eq(reg(&rig, page, sizeof(page), MR_ACCESS_WINDOW_BIND, &a), 0);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(p->ops->window_alloc(p, &windows[i]), 0);
+		wr.u.bind.window = &windows[i];
+		wr.u.bind.iova = a.iova;
+		cr_assert_eq(OPS->post_send(rig.conn, &wr), 0);
+	}
+	p->ops->window_free(p, &windows[0]);
+	cr_assert_eq(mock.windows, 1);
+	OPS->conn_destroy(rig.conn);
+	rig.conn = NULL;
+	cr_expect_eq(mock.windows_under_qp, 0);
+	cr_expect_eq(mock.windows, 0);
+	p->ops->window_free(p, &windows[1]);
+	cr_expect_null(windows[1].priv);
 	dereg(&rig, &a);
 	rig_close(&rig);
 }

@@ -69,6 +69,7 @@ int verbs_conn_new(struct verbs_cq *cq, const struct fabric_conn_params *params,
 	conn->base.state = FABRIC_CONN_CONNECTING;
 	util_list_init(&conn->hot);
 	util_list_init(&conn->waiting);
+	util_list_init(&conn->windows);
 	util_list_add(&cq->conns, &conn->node);
 	*connp = conn;
 	return 0;
@@ -164,8 +165,26 @@ void verbs_conn_end(struct verbs_conn *conn, const struct util_err *err)
 	verbs_conn_heat(conn);
 }
 
+/*
+ * QUIRK(rxe): a window that is bound holds its queue pair, and destroying that waits 50 s for it
+ * before it gives up; so windows go first.  The queue pair is in its error state by now, nothing is
+ * carried out there any more.  Whose windows they are frees the rest of them before the next bind.
+ */
+static void windows_release(struct verbs_conn *conn)
+{
+	struct util_list *node;
+
+	while ((node = util_list_pop(&conn->windows))) {
+		struct verbs_window *window = UTIL_LIST_ENTRY(node, struct verbs_window, node);
+
+		ibv_dealloc_mw(window->mw);
+		window->mw = NULL;
+	}
+}
+
 void verbs_conn_release(struct verbs_conn *conn)
 {
+	windows_release(conn);
 	if (conn->id && conn->id->qp)
 		rdma_destroy_qp(conn->id);
 	if (conn->ibcq)

@@ -168,6 +168,13 @@ enum verbs_stage {
 	VERBS_ENDED,
 };
 
+/* A memory window: what mr_window.priv points to. */
+struct verbs_window {
+	struct util_list
+		node; /* in the windows of the connection it was last bound on, or self-linked */
+	struct ibv_mw *mw; /* NULL: gone with that connection */
+};
+
 struct verbs_conn {
 	struct fabric_conn base;
 	enum verbs_stage stage;
@@ -189,6 +196,7 @@ struct verbs_conn {
 	struct util_list node;	  /* in cq->conns */
 	struct util_list hot;	  /* in cq->hot, or self-linked */
 	struct util_list waiting; /* in cq->waiting, or self-linked */
+	struct util_list windows; /* last bound here */
 };
 
 struct verbs_request {

@@ -35,7 +35,8 @@ static bool send_valid(const struct verbs_conn *conn, const struct fabric_wr *wr
 	case FABRIC_OP_LOCAL_INV:
 		return true;
 	case FABRIC_OP_BIND:
-		return wr->u.bind.window && wr->u.bind.window->priv && wr->u.bind.reg &&
+		return wr->u.bind.window && wr->u.bind.window->priv &&
+		       ((struct verbs_window *)wr->u.bind.window->priv)->mw && wr->u.bind.reg &&
 		       wr->u.bind.reg->priv;
 	}
 	return false;
@@ -52,7 +53,7 @@ static unsigned send_flags(unsigned flags)
 static void fill_bind(struct ibv_send_wr *out, const struct fabric_wr *wr)
 {
 	out->opcode = IBV_WR_BIND_MW;
-	out->bind_mw.mw = wr->u.bind.window->priv;
+	out->bind_mw.mw = ((struct verbs_window *)wr->u.bind.window->priv)->mw;
 	out->bind_mw.rkey = ibv_inc_rkey(wr->u.bind.window->rkey);
 	out->bind_mw.bind_info = (struct ibv_mw_bind_info){
 		.mr = wr->u.bind.reg->priv,
@@ -146,19 +147,21 @@ static int post_errno(int ret)
 	return ret > 0 ? -ret : ret;
 }
 
-/* The keys the windows have once the chain is the device's. */
-static void rekey_windows(struct fabric_wr *chain)
+/* The keys the windows have once the chain is the device's, and whose they are. */
+static void rekey_windows(struct verbs_conn *conn, struct fabric_wr *chain)
 {
 	for (struct fabric_wr *wr = chain; wr; wr = wr->next) {
-		struct ibv_mw *mw;
+		struct verbs_window *window;
 
 		if (wr->op != FABRIC_OP_BIND)
 			continue;
-		mw = wr->u.bind.window->priv;
+		window = wr->u.bind.window->priv;
+		util_list_del(&window->node);
+		util_list_add(&conn->windows, &window->node);
 		wr->u.bind.window->rkey = ibv_inc_rkey(wr->u.bind.window->rkey);
 		/* QUIRK(rxe): its library takes the key to be replaced from here at the next bind.
 		 */
-		mw->rkey = wr->u.bind.window->rkey;
+		window->mw->rkey = wr->u.bind.window->rkey;
 	}
 }
 
@@ -207,7 +210,7 @@ int verbs_post_send(struct fabric_conn *base, struct fabric_wr *chain)
 		cq->counters.completions_signalled = asked;
 		return post_errno(ret);
 	}
-	rekey_windows(chain);
+	rekey_windows(conn, chain);
 	if (ret)
 		end_after_partial_post(conn, post_errno(ret));
 	return 0;

@@ -10,6 +10,7 @@
  * A pinned page is charged to VmPin by the kernel, one count per 4 KiB and per registration.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
@@ -164,23 +165,37 @@ bool verbs_has_odp(struct ibv_context *verbs)
 static int verbs_window_alloc(struct mr_provider *p, struct mr_window *w)
 {
 	struct verbs_domain *domain = provider_domain(p);
-	struct ibv_mw *mw;
+	struct verbs_window *window;
+	int err;
 
 	if (!domain->base.attr.windows)
 		return -EOPNOTSUPP;
+	window = calloc(1, sizeof(*window));
+	if (!window)
+		return -ENOMEM;
 	errno = 0;
-	mw = ibv_alloc_mw(domain->pd, IBV_MW_TYPE_2);
-	if (!mw)
-		return errno ? -errno : -EOPNOTSUPP;
-	w->priv = mw;
-	w->rkey = mw->rkey;
+	window->mw = ibv_alloc_mw(domain->pd, IBV_MW_TYPE_2);
+	if (!window->mw) {
+		err = errno ? -errno : -EOPNOTSUPP;
+		free(window);
+		return err;
+	}
+	util_list_init(&window->node);
+	w->priv = window;
+	w->rkey = window->mw->rkey;
 	return 0;
 }
 
 static void verbs_window_free(struct mr_provider *p, struct mr_window *w)
 {
-	if (w->priv)
-		ibv_dealloc_mw(w->priv);
+	struct verbs_window *window = w->priv;
+
+	if (!window)
+		return;
+	util_list_del(&window->node);
+	if (window->mw)
+		ibv_dealloc_mw(window->mw);
+	free(window);
 	w->priv = NULL;
 }
 
