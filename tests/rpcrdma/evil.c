@@ -3,7 +3,11 @@
  * evil.c - the responder of evil.h.
  *
  * The client's connecting blocks, so a thread accepts meanwhile; after that there is one thread.
+ *
+ * NFSRDMA_TEST_FABRIC (iwarp, verbs) and NFSRDMA_TEST_ADDRESS, an IPv4 address of this machine's,
+ * choose another stage than the software RNIC on loopback.
  */
+#include <arpa/inet.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -39,23 +43,52 @@ static void memory_open(struct evil *e)
 		      MR_ACCESS_LOCAL_WRITE | MR_ACCESS_READ_SINK, &e->data);
 }
 
+static const struct fabric_ops *stage_fabric(void)
+{
+	const char *name = getenv("NFSRDMA_TEST_FABRIC");
+
+	return name && !strcmp(name, "verbs") ? &verbs_fabric_ops : &iwarp_fabric_ops;
+}
+
+bool evil_bounds_windows(void)
+{
+	return stage_fabric() != &verbs_fabric_ops;
+}
+
+static struct in_addr stage_address(void)
+{
+	const char *text = getenv("NFSRDMA_TEST_ADDRESS");
+	struct in_addr addr = {htonl(INADDR_LOOPBACK)};
+
+	cr_assert(!text || inet_pton(AF_INET, text, &addr) == 1, "no address: %s", text);
+	return addr;
+}
+
 static void listen_open(struct evil *e)
 {
-	struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = stage_address()};
 	struct fabric_options opts = {0};
 	struct sockaddr_storage bound;
 	struct util_err err = {0};
 
 	if (e->ops->open(&e->fabric, &opts, &err))
 		cr_skip_test("%s", err.what);
-	cr_assert_eq(e->ops->domain_open(e->fabric, (struct sockaddr *)&sin, sizeof(sin), 2000,
-					 &e->domain, &err),
-		     0, "%s", err.what);
 	cr_assert_eq(e->ops->listen(e->fabric, (struct sockaddr *)&sin, sizeof(sin), &bound,
 				    &e->listener, &err),
 		     0, "%s", err.what);
 	e->port = ntohs(((struct sockaddr_in *)&bound)->sin_port);
-	cr_assert_eq(e->ops->cq_create(e->domain, 4 * EVIL_BUFFERS, &e->cq, &err), 0);
+}
+
+/* What lives in the domain the first request comes with. */
+static void domain_use(struct evil *e, struct fabric_domain *domain)
+{
+	struct util_err err = {0};
+
+	if (e->domain)
+		return;
+	e->domain = domain;
+	memory_open(e);
+	cr_assert_eq(e->ops->cq_create(domain, 4 * EVIL_BUFFERS, &e->cq, &err), 0, "%s", err.what);
 }
 
 static void post_inbox(struct evil *e, uint32_t i)
@@ -85,6 +118,7 @@ static void accept_one(struct evil *e)
 
 	while (e->ops->listener_poll(e->listener, &req))
 		usleep(200);
+	domain_use(e, req->domain);
 	rpcrdma_private_encode(&private, params.private_data);
 	rpcrdma_private_decode(&private, req->peer_private, req->peer_private_len);
 	e->may_invalidate = private.remote_invalidation;
@@ -114,13 +148,13 @@ void evil_open(struct evil_scene *s, const struct evil_options *opts)
 	pthread_t thread;
 
 	memset(s, 0, sizeof(*s));
-	s->evil.ops = opts->ops ? opts->ops : &iwarp_fabric_ops;
+	s->evil.ops = stage_fabric();
 	listen_open(&s->evil);
-	memory_open(&s->evil);
 	cr_assert_eq(pthread_create(&thread, NULL, accept_main, &s->evil), 0);
 	cr_assert_eq(transport_ctx_create(&s->ctx, NULL), 0);
 	client_params(&cp, s->evil.port);
 	cp.fabric_ops = s->evil.ops;
+	((struct sockaddr_in *)&cp.addr)->sin_addr = stage_address();
 	cp.pool.mode = opts->mode;
 	cp.pool.poison = false;
 	if (opts->max_pinned)
@@ -158,11 +192,10 @@ void evil_close(struct evil_scene *s)
 	transport_ctx_put(s->ctx);
 	e->ops->conn_destroy(e->conn);
 	e->ops->cq_destroy(e->cq);
-	e->ops->listener_close(e->listener);
 	p->ops->deregister_memory(p, &e->inbox);
 	p->ops->deregister_memory(p, &e->outbox);
 	p->ops->deregister_memory(p, &e->data);
-	e->ops->domain_put(e->domain);
+	e->ops->listener_close(e->listener);
 	e->ops->close(e->fabric);
 	munmap(e->memory, INBOX + OUTBOX + EVIL_SIZE);
 }

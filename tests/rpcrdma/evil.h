@@ -33,7 +33,6 @@ struct evil {
 };
 
 struct evil_options {
-	const struct fabric_ops *ops;
 	enum mr_mode mode;
 	uint32_t slots;
 	bool soft;	     /* calls give up after a few hundred milliseconds */
@@ -54,6 +53,13 @@ void evil_close(struct evil_scene *s);
 struct mr_lease *evil_lease(struct evil_scene *s, enum mr_kind kind, size_t len);
 /* The client came back: take its new connection. */
 void evil_reaccept(struct evil_scene *s);
+
+/*
+ * QUIRK(rxe): the kernel's software device holds an access through a window against the window's
+ * key and right and against the bounds of the region below, but not against the window's own (Linux
+ * 6.1).  false: so it is here.
+ */
+bool evil_bounds_windows(void);
 
 /* Look at what happened on the responder's side, without waiting. */
 void evil_poll(struct evil *e);

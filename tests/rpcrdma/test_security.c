@@ -169,7 +169,10 @@ Test(rpcrdma_security, a_key_of_one_call_reaches_its_piece_and_for_its_purpose)
 	};
 
 	for (size_t i = 0; i < UTIL_ARRAY_SIZE(attempts); i++) {
-		during_a_read(MR_MODE_WINDOW, &attempts[i]);
+		bool beyond = !attempts[i].allowed && !attempts[i].read;
+
+		if (!beyond || evil_bounds_windows())
+			during_a_read(MR_MODE_WINDOW, &attempts[i]);
 		during_a_read(MR_MODE_PER_IO, &attempts[i]);
 	}
 }
@@ -234,7 +237,7 @@ static void late_write(enum mr_mode mode)
 		transport_client_wait(s.client, 50);
 		transport_client_process(s.client);
 	}
-	cr_assert_eq(o.status, -ETIMEDOUT);
+	cr_assert_eq(o.status, -ETIMEDOUT, "%d after %u done: %s", o.status, o.done, o.err.what);
 	mr_lease_give(lease);
 	next = evil_lease(&s, MR_KIND_READ, LEN);
 	cr_assert_eq(next->addr, lease->addr, "the same memory, lent to another");
