@@ -15,7 +15,7 @@ static const char iommu_src_parameters[] = "Linux admin-guide/kernel-parameters.
 
 struct iommu_noop {
 	char word[24]; /* as people write it */
-	char only[16]; /* with this processor vendor or IOMMU driver alone; "": all */
+	char only[12]; /* with this IOMMU driver alone; "": all */
 	char why[96];
 	char instead[96];
 };
@@ -30,11 +30,10 @@ static const struct iommu_noop iommu_noops[] = {
 	{"iommu=lazy", "", "iommu= knows no lazy", "iommu.strict=0"},
 	{"iommu=on", "", "iommu= knows no on",
 	 "intel_iommu=on on Intel; nothing on AMD, where it is the default"},
-	{"intel_iommu=on", "AuthenticAMD", "intel_iommu= is not for this vendor's processors",
+	{"intel_iommu=on", "amd", "intel_iommu= is not for this machine's IOMMU",
 	 "nothing: it is the default here"},
 	{"iommu=pt", "smmu", "iommu= is x86's", "iommu.passthrough=1"},
-	{"amd_iommu=off", "GenuineIntel", "amd_iommu= is not for this vendor's processors",
-	 "intel_iommu=off"},
+	{"amd_iommu=off", "intel", "amd_iommu= is not for this machine's IOMMU", "intel_iommu=off"},
 };
 
 static bool iommu_cmdline_has(const char *cmdline, const char *word)
@@ -67,8 +66,7 @@ static void iommu_advise_noops(struct iommu_advisor *a)
 		struct iommu_advice *advice;
 
 		if (!iommu_cmdline_has(a->facts->cmdline, noop->word) ||
-		    (noop->only[0] && strcmp(noop->only, a->facts->cpu_vendor) &&
-		     strcmp(noop->only, a->facts->driver)))
+		    (noop->only[0] && strcmp(noop->only, a->facts->driver)))
 			continue;
 		advice = iommu_advice_add(a, IOMMU_ADVICE_WARN, "option-does-nothing",
 					  "the kernel was booted with %s", noop->word);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the guests run beside the tools, and the scripts that run guests.
-check_PROGRAMS += %D%/fabric_check %D%/peer_check %D%/connect_check %D%/mode_check %D%/many %D%/security_check
+check_PROGRAMS += %D%/fabric_check %D%/peer_check %D%/connect_check %D%/mode_check %D%/many %D%/numa_check %D%/security_check
+%C%_numa_check_SOURCES = %D%/numa_check.c
+%C%_numa_check_LDADD = mr/libmr.la iommu-aware/libiommu.la util/libutil.la $(URING_LIBS) $(NUMA_LIBS)
 %C%_many_SOURCES = %D%/many.c
 %C%_connect_check_SOURCES = %D%/connect_check.c
 %C%_connect_check_LDADD = $(NFSRDMA_LAYERS) $(NFSRDMA_LIBS)
@@ -17,7 +19,7 @@ check_PROGRAMS += %D%/fabric_check %D%/peer_check %D%/connect_check %D%/mode_che
 %C%_security_check_CPPFLAGS = -I$(top_srcdir)/%D%/plain $(AM_CPPFLAGS)
 %C%_security_check_CFLAGS = $(AM_CFLAGS) $(TIRPC_CFLAGS) -Wno-missing-prototypes
 %C%_security_check_LDADD = $(NFSRDMA_LAYERS) $(NFSRDMA_LIBS)
-EXTRA_DIST += %D%/common.sh %D%/guest %D%/image.sh %D%/kernel.sh %D%/lib.sh %D%/run.sh \
+EXTRA_DIST += %D%/common.sh %D%/guest %D%/image.sh %D%/kernel.sh %D%/lib.sh %D%/qemu-kernel.sh %D%/qemu-lib.sh %D%/run.sh \
 	%D%/scenarios %D%/uml.config
 
 # Real kernel peers in guests, after everything else.

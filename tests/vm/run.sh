@@ -89,6 +89,23 @@ trap 'rm -rf "$work"' EXIT
 trap '[ -z "$child" ] || kill -KILL "$child"; exit 130' INT TERM
 for name in "${names[@]}"; do
 	script=$here/scenarios/$name.sh
+	if grep -qx '# needs: qemu' "$script" 2>/dev/null && [ -z "${VM_QEMU:-}" ]; then
+		started=$SECONDS
+		made=$("$here/qemu-kernel.sh")
+		case $? in
+		0) export VM_QEMU=$made ;;
+		77)
+			n=$((n + 1))
+			echo "ok $n - $name: guests with an IOMMU run # SKIP $made"
+			continue
+			;;
+		*)
+			result "not ok" "$name: the kernel for QEMU can be made"
+			continue
+			;;
+		esac
+		times+=("$(printf '%-20s %4d s' "the kernel for QEMU" $((SECONDS - started)))")
+	fi
 	out=$work/$name.tap
 	started=$SECONDS
 	# The first line that says "limit: N" bounds the scenario, in seconds.
