@@ -9,7 +9,7 @@ D=$T/dest
 prefix=$(sed -n 's/^prefix=//p' "$BUILD/client/nfsrdma.pc")
 check "make install DESTDIR=... works" make -s -C "$BUILD" install DESTDIR="$D"
 for f in bin/nfsrdma bin/nfsrdma-bench bin/nfsrdma-iommu sbin/nfsrdmad include/nfsrdma.h lib/libnfsrdma.so lib/pkgconfig/nfsrdma.pc \
-	share/man/man1/nfsrdma.1 share/man/man1/nfsrdma-bench.1 share/man/man3/libnfsrdma.3 share/man/man8/nfsrdmad.8; do
+	share/man/man1/nfsrdma.1 share/man/man1/nfsrdma-bench.1 share/man/man1/nfsrdma-iommu.1 share/man/man3/libnfsrdma.3 share/man/man8/nfsrdmad.8; do
 	check "it installs $f" test -s "$D$prefix/$f"
 done
 check "of headers, one" test "$(find "$D" -name '*.h' | wc -l)" = 1
