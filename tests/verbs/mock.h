@@ -56,11 +56,14 @@ struct mock {
 	const char *fail_call; /* this function fails ... */
 	int fail_after;	       /* ... after so many successes */
 	int fail_errno;
-	int post_send_takes; /* a chain is cut after so many; -1: all of it */
-	int fail_bind_ports; /* EADDRINUSE so many times */
-	bool other_device;   /* addresses resolve to another device from now on */
+	int post_send_takes;	      /* a chain is cut after so many; -1: all of it */
+	int fail_bind_ports;	      /* EADDRINUSE so many times */
+	bool other_device;	      /* addresses resolve to another device from now on */
+	bool async_lost;	      /* asynchronous events can not be read any more */
+	struct ibv_async_event async; /* the newest */
 	/* ---- what happened */
-	unsigned live; /* objects of all kinds */
+	unsigned async_taken; /* and not acknowledged */
+	unsigned live;	      /* objects of all kinds */
 	unsigned windows,
 		windows_under_qp; /* windows, and those a queue pair was destroyed under */
 	unsigned calls;		  /* that can fail */
@@ -93,6 +96,8 @@ void mock_complete_send(struct mock_qp *qp, enum ibv_wc_status status);
 void mock_complete_to_signaled(struct mock_qp *qp);
 void mock_complete_recv(struct mock_qp *qp, enum ibv_wc_status status, uint32_t byte_len,
 			unsigned wc_flags, uint32_t inv_rkey);
+/* The device says something out of turn. */
+void mock_async(enum ibv_event_type type, int port);
 /* Script the CM. */
 void mock_event(struct rdma_cm_id *id, enum rdma_cm_event_type type, int status);
 /* A connection request from 10.0.0.9 with private data. */

@@ -98,6 +98,42 @@ int ibv_query_port(struct ibv_context *context, uint8_t port_num,
 	return 0;
 }
 
+/* ---- what the device says out of turn ---------------------------------------------------- */
+
+const char *ibv_wc_status_str(enum ibv_wc_status status)
+{
+	return status == IBV_WC_SUCCESS ? "success" : "mock's failure";
+}
+
+void mock_async(enum ibv_event_type type, int port)
+{
+	uint64_t one = 1;
+
+	mock.async = (struct ibv_async_event){.event_type = type, .element.port_num = port};
+	if (write(mock.context->async_fd, &one, sizeof(one)) != sizeof(one))
+		mock_violate("an asynchronous event is lost");
+}
+
+int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	uint64_t one;
+
+	if (mock.async_lost) {
+		errno = EIO;
+		return -1;
+	}
+	if (read(context->async_fd, &one, sizeof(one)) != sizeof(one))
+		return -1;
+	*event = mock.async;
+	mock.async_taken++;
+	return 0;
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	mock.async_taken--;
+}
+
 /* ---- protection domain, regions, windows ------------------------------------------------- */
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
@@ -423,6 +459,8 @@ static void init_context(struct ibv_context *context, struct ibv_device *device,
 	device->transport_type = mock.transport;
 	context->device = device;
 	context->num_comp_vectors = 2;
+	if (!context->async_fd)
+		context->async_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
 	context->ops.poll_cq = poll_cq;
 	context->ops.req_notify_cq = req_notify_cq;
 	context->ops.post_send = post_send;
@@ -448,7 +486,10 @@ void mock_init(void)
 			.max_qp_init_rd_atom = 16,
 			.device_cap_flags =
 				IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS},
-		.port = {.active_width = 2, .active_speed = 4, .max_msg_sz = 1u << 30},
+		.port = {.state = IBV_PORT_ACTIVE,
+			 .active_width = 2,
+			 .active_speed = 4,
+			 .max_msg_sz = 1u << 30},
 		.address = {.type = RDMA_CM_EVENT_ADDR_RESOLVED},
 		.route = {.type = RDMA_CM_EVENT_ROUTE_RESOLVED},
 		.connect = {.type = RDMA_CM_EVENT_ESTABLISHED},

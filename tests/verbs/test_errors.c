@@ -59,6 +59,35 @@ Test(verbs_errors, a_rejection_for_want_of_a_listener_is_a_refused_connection)
 	cr_expect(says(err.what, "rejected"));
 }
 
+Test(verbs_errors, each_reason_of_rejection_has_a_code_and_words)
+{
+	static const int reasons[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,
+				      15, 16, 17, 24, 25, 26, 27, 28, 29, 30, 31, 32, 35};
+	struct util_err err;
+
+	for (size_t i = 0; i < UTIL_ARRAY_SIZE(reasons); i++) {
+		int code = event_err(&err, RDMA_CM_EVENT_REJECTED, reasons[i], false);
+
+		cr_expect_lt(code, 0);
+		cr_expect_eq(err.code, code);
+		cr_expect(says(err.what, "rejected: "), "%d: %s", reasons[i], err.what);
+	}
+}
+
+Test(verbs_errors, a_failed_completion_names_the_devices_own_word_and_number)
+{
+	struct sockaddr_in peer = rig_addr("10.0.0.2", 20049);
+	struct ibv_wc wc = {.status = IBV_WC_LOC_QP_OP_ERR, .vendor_err = 0x8a};
+	struct util_err err;
+
+	verbs_wc_err(&err, &wc, (struct sockaddr *)&peer);
+	cr_expect_eq(err.code, -EIO);
+	cr_expect(says(err.what, "10.0.0.2") && says(err.what, "mock's failure") &&
+			  says(err.what, "0x8a"),
+		  "%s", err.what);
+	cr_expect(err.hint[0]);
+}
+
 Test(verbs_errors, an_unknown_reason_of_rejection_is_named_by_number)
 {
 	struct util_err err;

@@ -150,10 +150,12 @@ void verbs_conn_end(struct verbs_conn *conn, const struct util_err *err)
 
 	if (conn->stage >= VERBS_ENDING)
 		return;
-	if (err)
+	if (err) {
 		conn->base.err = *err;
-	else
+		verbs_events_explain(conn, &conn->base.err);
+	} else {
 		util_err_clear(&conn->base.err);
+	}
 	conn->stage = VERBS_ENDING;
 	conn->base.state = FABRIC_CONN_CLOSED;
 	verbs_conn_set_deadline(conn, 0);

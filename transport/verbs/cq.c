@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cq.c - what drives connections: two channels behind one epoll descriptor, and the hot list.
+ * cq.c - what drives connections: three channels behind one epoll descriptor, and the hot list.
  *
  * Polling a hot connection's ibv_cq enters no kernel.  Looking at the channels does; so they are
  * looked at when the cq was armed since the last look (the caller may have slept, and the event
@@ -19,6 +19,8 @@
 #include "transport/verbs/internal.h"
 
 #define VERBS_LOOK_NS UTIL_NS_PER_MS
+/* Completions, CM events, the device's own. */
+#define VERBS_CHANNELS 3
 
 static int watch(int epoll_fd, int fd)
 {
@@ -72,6 +74,8 @@ static int cq_open(struct verbs_cq *cq, struct verbs_domain *domain, struct util
 	ret = watch(cq->epoll_fd, cq->completions->fd);
 	if (!ret)
 		ret = watch(cq->epoll_fd, cq->events->fd);
+	if (!ret)
+		ret = watch(cq->epoll_fd, domain->verbs->async_fd);
 	if (ret)
 		util_err_set(err, ret, "watching RDMA channels: %s", strerror(-ret));
 	return ret;
@@ -181,9 +185,18 @@ static void expire(struct verbs_cq *cq, uint64_t now_ns)
 	}
 }
 
+/* What can no longer be read would keep the cq awake for ever. */
+static void device_events(struct verbs_cq *cq)
+{
+	struct verbs_domain *domain = verbs_domain(cq->base.domain);
+
+	if (verbs_events_take(domain))
+		epoll_ctl(cq->epoll_fd, EPOLL_CTL_DEL, domain->verbs->async_fd, NULL);
+}
+
 static void look_at_channels(struct verbs_cq *cq)
 {
-	struct epoll_event events[2];
+	struct epoll_event events[VERBS_CHANNELS];
 	uint64_t now_ns = util_clock_ns();
 	int n;
 
@@ -192,12 +205,14 @@ static void look_at_channels(struct verbs_cq *cq)
 	cq->slept = false;
 	cq->look_ns = now_ns + VERBS_LOOK_NS;
 	cq->counters.receive_calls++;
-	n = epoll_wait(cq->epoll_fd, events, 2, 0);
+	n = epoll_wait(cq->epoll_fd, events, VERBS_CHANNELS, 0);
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.fd == cq->events->fd)
 			verbs_connect_events(cq);
-		else
+		else if (events[i].data.fd == cq->completions->fd)
 			completion_events(cq);
+		else
+			device_events(cq);
 	}
 	expire(cq, now_ns);
 }
@@ -267,7 +282,7 @@ uint64_t verbs_cq_deadline(struct fabric_cq *base)
 int verbs_cq_wait(struct fabric_cq *base, int timeout_ms)
 {
 	struct verbs_cq *cq = verbs_cq(base);
-	struct epoll_event events[2];
+	struct epoll_event events[VERBS_CHANNELS];
 	int deadline_ms, n;
 
 	if (verbs_cq_arm(base))
@@ -278,7 +293,7 @@ int verbs_cq_wait(struct fabric_cq *base, int timeout_ms)
 	else
 		deadline_ms = -1;
 	cq->counters.receive_calls++;
-	n = epoll_wait(cq->epoll_fd, events, 2, timeout_ms);
+	n = epoll_wait(cq->epoll_fd, events, VERBS_CHANNELS, timeout_ms);
 	if (n < 0)
 		return -errno;
 	/* At a deadline there is something to do, though no event came. */

@@ -99,6 +99,10 @@ static int domain_fill(struct verbs_domain *domain, struct util_err *err)
 		return util_err_set(err, errno ? -errno : -ENOMEM,
 				    "allocating a protection domain on RDMA device %s: %s",
 				    ibv_get_device_name(domain->verbs->device), strerror(errno));
+	ret = verbs_events_open(domain->verbs);
+	if (ret)
+		return util_err_set(err, ret, "the events of RDMA device %s: %s",
+				    ibv_get_device_name(domain->verbs->device), strerror(-ret));
 	ret = verbs_device_query(domain, domain->anchor->port_num, err);
 	if (ret)
 		return ret;

@@ -15,6 +15,12 @@
 
 #include "transport/verbs/internal.h"
 
+#define VERBS_HINT_LATER "too many connections there; try later"
+#define VERBS_HINT_AGAIN "try again"
+#define VERBS_HINT_LISTENER "is the server's RDMA listener up? (NFS/RDMA is on port 20049)"
+#define VERBS_HINT_ROCE "do both ends have the same kind of RoCE (v1/v2) and a route?"
+#define VERBS_HINT_FABRIC "the subnet manager's paths may be stale: is one running?"
+
 static const struct {
 	enum ibv_wc_status status;
 	enum fabric_wc_status fabric;
@@ -69,23 +75,42 @@ const char *verbs_addr_text(const struct sockaddr *addr, char *buf, size_t len)
 	return buf;
 }
 
-/* Reason codes of a CM REJ that tell the user something. */
+/* Reason codes of a CM REJ: all of InfiniBand's that a queue pair's set-up can meet. */
 static const struct {
 	int reason;
 	int code;
 	const char *words;
 	const char *hint;
 } verbs_rej_table[] = {
-	{1, -EAGAIN, "the peer has no queue pair left", "too many connections there; try later"},
-	{3, -EAGAIN, "the peer is out of resources", "too many connections there; try later"},
+	{1, -EAGAIN, "the peer has no queue pair left", VERBS_HINT_LATER},
+	{2, -EAGAIN, "the peer has no end-to-end context left", VERBS_HINT_LATER},
+	{3, -EAGAIN, "the peer is out of resources", VERBS_HINT_LATER},
 	{4, -ETIMEDOUT, "the peer's connection manager timed out", ""},
-	{8, -ECONNREFUSED, "nothing listens on that port",
-	 "is the server's RDMA listener up? (NFS/RDMA is on port 20049)"},
-	{10, -ECONNRESET, "the connection is stale at the peer", "try again"},
-	{12, -EHOSTUNREACH, "the peer refuses our GID",
-	 "do both ends have the same kind of RoCE (v1/v2) and a route?"},
+	{5, -EOPNOTSUPP, "the peer does not support this request", ""},
+	{6, -EPROTO, "the peer knows no such communication id", VERBS_HINT_AGAIN},
+	{7, -EPROTO, "the peer knows no such communication instance", VERBS_HINT_AGAIN},
+	{8, -ECONNREFUSED, "nothing listens on that port", VERBS_HINT_LISTENER},
+	{9, -EPROTO, "the peer wants another transport than reliable connections", ""},
+	{10, -ECONNRESET, "the connection is stale at the peer", VERBS_HINT_AGAIN},
+	{11, -EPROTO, "the peer lacks the reliable datagram channel", ""},
+	{12, -EHOSTUNREACH, "the peer refuses our GID", VERBS_HINT_ROCE},
+	{13, -EHOSTUNREACH, "the peer refuses our LID", VERBS_HINT_FABRIC},
+	{14, -EHOSTUNREACH, "the peer refuses the service level", VERBS_HINT_FABRIC},
+	{15, -EHOSTUNREACH, "the peer refuses the traffic class", VERBS_HINT_ROCE},
+	{16, -EHOSTUNREACH, "the peer refuses the hop limit", VERBS_HINT_ROCE},
+	{17, -EHOSTUNREACH, "the peer refuses the packet rate", VERBS_HINT_FABRIC},
+	{24, -EHOSTUNREACH, "the peer's port redirects its connection manager", VERBS_HINT_FABRIC},
+	{25, -EHOSTUNREACH, "the peer redirects to another port", VERBS_HINT_FABRIC},
+	{26, -EMSGSIZE, "the peer refuses the path's MTU",
+	 "do both ends' ports have the same MTU? (ibv_devinfo shows active_mtu)"},
+	{27, -EAGAIN, "the peer grants fewer RDMA Reads than it must", VERBS_HINT_LATER},
 	{28, -ECONNREFUSED, "the peer's consumer rejected it",
 	 "the service there does not want this connection: version or limits"},
+	{29, -EPROTO, "the peer refuses the receiver-not-ready retries", ""},
+	{30, -EPROTO, "the communication id is in use already", VERBS_HINT_AGAIN},
+	{31, -EPROTO, "the peer's connection manager has another version", ""},
+	{32, -EHOSTUNREACH, "the peer refuses the flow label", VERBS_HINT_ROCE},
+	{35, -EOPNOTSUPP, "the peer does not support a vendor's option", ""},
 };
 
 static int verbs_reject_err(struct util_err *err, int reason, const char *peer)
@@ -123,7 +148,7 @@ const char *verbs_errno_hint(int code)
 		return "the route to that address uses an interface without an RDMA device ('rdma "
 		       "link' lists those that have one)";
 	case -ECONNREFUSED:
-		return "is the server's RDMA listener up? (NFS/RDMA is on port 20049)";
+		return VERBS_HINT_LISTENER;
 	case -EACCES:
 		return "the kernel lets only threads with the credentials that opened the device "
 		       "use it";
@@ -189,7 +214,8 @@ void verbs_wc_err(struct util_err *err, const struct ibv_wc *wc, const struct so
 		util_err_set(err, -ECONNRESET, "connection to %s: closed by the peer", text);
 	else
 		util_err_set(err, verbs_wc_errno(wc->status),
-			     "connection to %s: %s (verbs status %d, vendor error 0x%x)", text,
-			     fabric_wc_status_name(status), wc->status, wc->vendor_err);
+			     "connection to %s: %s (device: %s, vendor error 0x%x)", text,
+			     fabric_wc_status_name(status), ibv_wc_status_str(wc->status),
+			     wc->vendor_err);
 	util_err_hint(err, "%s", fabric_wc_status_hint(status));
 }

@@ -6,9 +6,9 @@
  *   fabric    the responder's shared domains; nothing else is global
  *   domain    one protection domain of our own on one device.  An *anchor* cm id keeps the device
  *             context that librdmacm opened alive for as long as the domain lives.
- *   cq        what drives connections: a completion channel and a CM event channel behind one epoll
- *             descriptor.  It is *not* an ibv_cq.
- *   conn      a cm id, a queue pair and one ibv_cq of exactly the queue pair's depth
+ *   cq        what drives connections: a completion channel, a CM event channel and the device's
+ * own events behind one epoll descriptor.  It is *not* an ibv_cq. conn      a cm id, a queue pair
+ * and one ibv_cq of exactly the queue pair's depth
  *
  * Why an ibv_cq per connection.  It cannot overflow whatever the number of connections, no
  * completion outlives its connection, and a connection's end needs no search in a shared queue.
@@ -243,6 +243,15 @@ int verbs_device_present(struct util_err *err);
 int verbs_device_query(struct verbs_domain *domain, uint8_t port, struct util_err *err);
 /* A CM event channel whose descriptor does not block. */
 int verbs_channel_open(struct rdma_event_channel **channelp, struct util_err *err);
+
+/* ---- events.c ---------------------------------------------------------------------------- */
+
+/* Make the context's asynchronous events readable without blocking. */
+int verbs_events_open(struct ibv_context *verbs);
+/* Say those that lie there in the log.  -errno: they can no longer be read. */
+int verbs_events_take(const struct verbs_domain *domain);
+/* The connection ended by silence: is its own port down? */
+void verbs_events_explain(const struct verbs_conn *conn, struct util_err *err);
 
 /* ---- domain.c ---------------------------------------------------------------------------- */
 
