@@ -2,15 +2,13 @@
 /*
  * sock_uring.c - sockets driven by io_uring, one ring per completion queue.
  *
- * Memory a key names must never be the target of a request that is still out when the key ends, so
- * there are two kinds of requests:
+ * Normal operation.  The ring is for waiting: a receive into the connection's own stage, or a poll,
+ * lies in the kernel until something comes.  Bytes that are awaited in the stage arrive by the very
+ * call that waits for them.  Such requests are queued here and go in with the next wait.
  *
- *   now     sendmsg and recvmsg with MSG_DONTWAIT, which complete while they are submitted.  They
- * may touch any memory; the caller holds it around the call. later   what waits in the kernel: a
- * receive into the connection's own stage, or a poll.  Bytes that are awaited in the stage arrive
- * by the very call that waits for them, so a wait and the receive after it are one system call.
- *
- * Requests of the second kind are only queued here; they go in with the next call, whichever it is.
+ * What is possible at once is a plain sendmsg() or recvmsg() with MSG_DONTWAIT: through the ring it
+ * would be a system call as well, and a dearer one.  Memory a key names is touched by these only,
+ * with the caller holding it, so that no request for it is still out when the key ends.
  *
  * The ring is not SINGLE_ISSUER: threads may take turns driving a completion queue.  A thread that
  * ends takes its requests with it (they complete as cancelled); they are simply made again.
@@ -25,14 +23,10 @@
 
 #define SQ_ENTRIES 256u
 #define CQ_ENTRIES 2048u
-#define DIRECT_MIN                                                                                 \
-	2048u /* as in rx.c: payload from here on is awaited by poll, not in the stage             \
-	       */
 
 /* What a completion is about, in the low bits of its connection's address. */
 enum request_kind {
 	REQUEST_CANCEL, /* nobody waits for it */
-	REQUEST_NOW,
 	REQUEST_RX_STAGE,
 	REQUEST_RX_POLL,
 	REQUEST_TX_POLL,
@@ -43,8 +37,6 @@ enum request_kind {
 struct driver {
 	struct io_uring ring;
 	bool polled; /* requests were queued at the last poll already */
-	bool now_done;
-	int now_result;
 };
 
 static struct driver *driver_of(const struct iwarp_cq *cq)
@@ -110,10 +102,6 @@ static void dispatch(struct iwarp_cq *cq, uint64_t data, int result)
 	switch ((enum request_kind)(data & KIND_MASK)) {
 	case REQUEST_CANCEL:
 		return;
-	case REQUEST_NOW:
-		driver_of(cq)->now_done = true;
-		driver_of(cq)->now_result = result;
-		return;
 	case REQUEST_RX_STAGE:
 		stage_filled(conn, result);
 		break;
@@ -158,50 +146,27 @@ static struct io_uring_sqe *get_sqe(struct iwarp_cq *cq)
 	return sqe;
 }
 
-/* Submit everything queued; the request tagged REQUEST_NOW among it has completed on return. */
-static int run_now(struct iwarp_cq *cq)
-{
-	struct driver *d = driver_of(cq);
-	int err;
-
-	d->now_done = false;
-	err = io_uring_submit(&d->ring);
-	reap(cq);
-	while (!d->now_done) {
-		if (err < 0 && err != -EAGAIN && err != -EBUSY && err != -EINTR)
-			return err;
-		err = io_uring_submit_and_wait(&d->ring, 1);
-		reap(cq);
-	}
-	return d->now_result;
-}
-
 static ssize_t uring_send(struct iwarp_conn *conn, struct msghdr *msg)
 {
-	struct io_uring_sqe *sqe = get_sqe(conn->cq);
+	ssize_t n = sendmsg(conn->sock.fd, msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 
-	io_uring_prep_sendmsg(sqe, conn->sock.fd, msg, MSG_DONTWAIT | MSG_NOSIGNAL);
-	sqe->user_data = tag(NULL, REQUEST_NOW);
 	iwarp_cq_count_send(conn->cq);
-	return run_now(conn->cq);
+	return n < 0 ? -errno : n;
 }
 
 static ssize_t uring_recv(struct iwarp_conn *conn, struct msghdr *msg)
 {
 	struct iwarp_sock *sock = &conn->sock;
-	struct io_uring_sqe *sqe;
 	size_t want = 0;
-	int n;
+	ssize_t n;
 
 	if (sock->shut)
 		return sock->rx_result;
 	for (size_t i = 0; i < msg->msg_iovlen; i++)
 		want += msg->msg_iov[i].iov_len;
-	sqe = get_sqe(conn->cq);
-	io_uring_prep_recvmsg(sqe, sock->fd, msg, MSG_DONTWAIT);
-	sqe->user_data = tag(NULL, REQUEST_NOW);
 	conn->cq->counters.receive_calls++;
-	n = run_now(conn->cq);
+	n = recvmsg(sock->fd, msg, MSG_DONTWAIT);
+	n = n < 0 ? -errno : n;
 	if (n == -EAGAIN || (n > 0 && (size_t)n < want))
 		sock->rx_ready = false;
 	return n;
@@ -217,7 +182,7 @@ static void uring_want_rx(struct iwarp_conn *conn)
 		return;
 	sqe = get_sqe(conn->cq);
 	if (conn->phase == IWARP_CONNECTING ||
-	    (rx->state == IWARP_RX_PAYLOAD && rx->left >= DIRECT_MIN && !rx->fault)) {
+	    (rx->state == IWARP_RX_PAYLOAD && rx->left >= IWARP_DIRECT_MIN && !rx->fault)) {
 		io_uring_prep_poll_add(sqe, sock->fd, POLLIN | POLLRDHUP);
 		sqe->user_data = tag(conn, REQUEST_RX_POLL);
 	} else {
