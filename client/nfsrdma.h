@@ -178,7 +178,8 @@ int nfsrdma_close(struct nfsrdma_file *file);
 /*
  * Read or write len bytes at off between buf + buf_off and the file; split into rsize/wsize calls
  * that run side by side. Returns bytes moved: short only at end of file (read) or after an error
- * past the first byte.
+ * past the first byte.  A short read may have changed the bytes behind those it returns, as far as
+ * len: the server was free to fill them.
  */
 ssize_t nfsrdma_pread(struct nfsrdma_file *file, struct nfsrdma_buf *buf, size_t buf_off,
 		      size_t len, uint64_t off);

@@ -290,6 +290,15 @@ struct fabric_ops {
 	void (*conn_disconnect)(struct fabric_conn *conn);
 	void (*conn_destroy)(struct fabric_conn *conn);
 
+	/*
+	 * A hint, NULL where a device has no use for it: until conn_unexpect() the peer is to fill
+	 * [iova, iova + len), region addresses, from its beginning, with one RDMA Write, and
+	 * nobody reads beyond what it says it wrote: a fabric in software may let other bytes of
+	 * the connection come to lie there.
+	 */
+	void (*conn_expect)(struct fabric_conn *conn, uint64_t iova, uint32_t len);
+	void (*conn_unexpect)(struct fabric_conn *conn, uint64_t iova);
+
 	/* One doorbell for the whole chain.  -ENOMEM queue full (nothing posted), -ENOTCONN,
 	 * -EINVAL a malformed request (nothing posted). */
 	int (*post_send)(struct fabric_conn *conn, struct fabric_wr *chain);

@@ -65,7 +65,7 @@ static int alloc_queues(struct iwarp_conn *conn)
 	conn->rq.mask = nrecv - 1;
 	conn->sq.slots = calloc(nsend, conn->sq.stride);
 	conn->rq.slots = calloc(nrecv, sizeof(*conn->rq.slots));
-	conn->rx.stage = malloc(IWARP_STAGE_SIZE);
+	conn->rx.in = conn->rx.stage = malloc(IWARP_STAGE_SIZE);
 	return conn->sq.slots && conn->rq.slots && conn->rx.stage ? 0 : -ENOMEM;
 }
 
@@ -74,6 +74,7 @@ static void free_conn(struct iwarp_conn *conn)
 	free(conn->sq.slots);
 	free(conn->rq.slots);
 	free(conn->rx.stage);
+	free(conn->rx.spill);
 	free(conn);
 }
 

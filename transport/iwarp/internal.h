@@ -9,6 +9,7 @@
  *   conn.c      a connection's life and end         post.c  posting work requests
  *   tx.c        work requests to FPDUs to the socket
  *   rx.c        the socket to FPDUs to memory       message.c  what a whole FPDU means
+ *   scatter.c   one read for several FPDUs
  *   mpa.c, ddp.c, terminate.c, crc_*.c  pure codecs
  *
  * Threads: a cq and its connections belong to one thread at a time; the fabric, its key table and
@@ -155,12 +156,41 @@ struct iwarp_responses {
 
 #define IWARP_STAGE_SIZE 65536u
 #define IWARP_CONTROL_MAX 64u /* payload of Read Requests and Terminates we look at */
+#define IWARP_DIRECT_MIN                                                                           \
+	2048u /* payload smaller than this goes through the stage: a copy is cheaper than a call */
+#define IWARP_EXPECTED_MAX 128u
+#define IWARP_SCATTER_MAX 64u /* FPDUs foreseen in one read */
 
 enum iwarp_rx_state { IWARP_RX_HEADER, IWARP_RX_PAYLOAD, IWARP_RX_TRAILER };
 
+struct iwarp_range {
+	uint64_t iova;
+	uint32_t len;
+};
+
+/* A read that takes the rest of a payload, FPDUs foreseen behind it, and what follows them. */
+struct iwarp_scatter {
+	struct iovec iov[2 * IWARP_SCATTER_MAX + 2];
+	uint32_t niov;
+	uint32_t n;			 /* FPDUs foreseen */
+	uint32_t len[IWARP_SCATTER_MAX]; /* their payloads */
+	uint32_t gap;			 /* bytes between two payloads: trailer and header */
+	uint64_t behind;		 /* bytes of the message that follow those */
+	uint8_t *dest;			 /* where the first of them goes */
+	size_t spilled;			 /* bytes that were something else and lie in rx.spill */
+	struct iwarp_hold hold;
+	bool held;
+};
+
 struct iwarp_rx {
-	uint8_t *stage; /* bytes [head, tail) have come and are not looked at yet */
+	uint8_t *in; /* the stage or the spill: bytes [head, tail) have come and are not looked at
+		      * yet */
 	uint32_t head, tail;
+	uint8_t *stage; /* what reads fill */
+	uint8_t *spill; /* what a scatter read took for something else; NULL until it happens */
+	uint32_t wary;	/* reads that will not foresee anything */
+	uint32_t nexpected;
+	struct iwarp_range expected[IWARP_EXPECTED_MAX];
 	enum iwarp_rx_state state;
 	struct iwarp_ddp ddp;		      /* the current FPDU's header */
 	uint8_t header[IWARP_DDP_HEADER_MAX]; /* the same, raw */
@@ -451,6 +481,16 @@ void iwarp_rx_progress(struct iwarp_conn *conn);
 ssize_t iwarp_rx_fill_stage(struct iwarp_conn *conn);
 /* How many bytes a read into the stage should ask for now. */
 uint32_t iwarp_rx_stage_want(struct iwarp_conn *conn);
+
+/* scatter.c */
+/* See conn_expect() and conn_unexpect() in fabric.h. */
+void iwarp_expect(struct fabric_conn *conn, uint64_t iova, uint32_t len);
+void iwarp_unexpect(struct fabric_conn *conn, uint64_t iova);
+/* Lay out a read for the payload in hand and hold its memory; lookahead: bytes to let into the stage
+ * behind it.  False: the memory was withdrawn. */
+bool iwarp_scatter_plan(struct iwarp_conn *conn, struct iwarp_scatter *sc, uint32_t lookahead);
+/* n bytes came behind the payload in hand: what was not foreseen goes to the spill.  -ENOMEM. */
+int iwarp_scatter_check(struct iwarp_conn *conn, struct iwarp_scatter *sc, size_t n);
 
 /* message.c */
 /* The header in conn->rx.ddp is decoded: say where its payload goes. */

@@ -7,7 +7,7 @@
  * a header is there and its destination has been authorised (message.c), what the stage already has
  * of the payload is copied, and the rest is read straight from the socket to its place: one scatter
  * read takes the payload to its destination and what follows it, the trailer and the next header,
- * to the stage.
+ * to the stage; often the FPDUs behind it too (scatter.c).
  *
  * How much such a read lets into the stage is a bet.  Within a message (its last-segment bit not
  * set) another bulky segment follows, so exactly trailer and header are taken; after its last
@@ -27,7 +27,6 @@
 #include "transport/iwarp/crc.h"
 #include "transport/iwarp/internal.h"
 
-#define DIRECT_MIN 2048u       /* less than this goes through the stage: a copy is cheaper */
 #define BULK_MIN 16384u	       /* payloads from here on count as bulky */
 #define BULK_MEMORY 8	       /* smaller ones after which a bulky one is forgotten */
 #define STAGE_AFTER_BULK 4096u /* what to let into the stage then */
@@ -51,13 +50,11 @@ uint32_t iwarp_rx_stage_want(struct iwarp_conn *conn)
 	uint32_t room;
 
 	/* What is left over is less than a header or trailer, so moving it is cheap. */
-	if (rx->head == rx->tail) {
-		rx->head = rx->tail = 0;
-	} else if (rx->head) {
-		memmove(rx->stage, rx->stage + rx->head, stage_avail(rx));
-		rx->tail -= rx->head;
-		rx->head = 0;
-	}
+	if (rx->in + rx->head != rx->stage)
+		memmove(rx->stage, rx->in + rx->head, stage_avail(rx));
+	rx->in = rx->stage;
+	rx->tail -= rx->head;
+	rx->head = 0;
 	room = IWARP_STAGE_SIZE - rx->tail;
 	return rx->bulk && room > STAGE_AFTER_BULK ? STAGE_AFTER_BULK : room;
 }
@@ -129,39 +126,13 @@ static void dest_gone(struct iwarp_conn *conn)
 	iwarp_conn_fault(conn, IWARP_FAULT_TAGGED_STAG, "memory was withdrawn while being written");
 }
 
-/* One scatter read: payload to its place, what follows to the (empty) stage. */
-static ssize_t read_direct(struct iwarp_conn *conn)
-{
-	struct iwarp_rx *rx = &conn->rx;
-	struct iwarp_hold hold;
-	struct iovec iov[2];
-	size_t mine;
-	ssize_t n;
-
-	if (!hold_dest(conn, &hold)) {
-		dest_gone(conn);
-		return -ESTALE;
-	}
-	rx->head = rx->tail = 0;
-	iov[0] = (struct iovec){.iov_base = rx->dest, .iov_len = rx->left};
-	iov[1] = (struct iovec){.iov_base = rx->stage, .iov_len = lookahead(rx)};
-	n = receive(conn, iov, 2);
-	if (n > 0) {
-		mine = (size_t)n < rx->left ? (size_t)n : rx->left;
-		placed(conn, mine);
-		rx->tail = (uint32_t)((size_t)n - mine);
-	}
-	release_dest(conn, &hold);
-	return n;
-}
-
 /* ---- the machine ------------------------------------------------------------------------ */
 
 /* Needs length field and header in one piece; false when more bytes are needed or all is over. */
 static bool take_header(struct iwarp_conn *conn)
 {
 	struct iwarp_rx *rx = &conn->rx;
-	const uint8_t *p = rx->stage + rx->head;
+	const uint8_t *p = rx->in + rx->head;
 	size_t header_len;
 
 	if (stage_avail(rx) < IWARP_MPA_LEN_SIZE + 1)
@@ -212,7 +183,7 @@ static bool take_payload(struct iwarp_conn *conn)
 	if (!n)
 		return false;
 	if (rx->fault) { /* nowhere to put it: only the CRC matters now */
-		rx->crc = iwarp_crc_add(rx->crc, rx->stage + rx->head, n);
+		rx->crc = iwarp_crc_add(rx->crc, rx->in + rx->head, n);
 		rx->left -= (uint32_t)n;
 		if (!rx->left)
 			rx->state = IWARP_RX_TRAILER;
@@ -221,7 +192,7 @@ static bool take_payload(struct iwarp_conn *conn)
 			dest_gone(conn);
 			return false;
 		}
-		memcpy(rx->dest, rx->stage + rx->head, n);
+		memcpy(rx->dest, rx->in + rx->head, n);
 		placed(conn, n);
 		release_dest(conn, &hold);
 	}
@@ -232,7 +203,7 @@ static bool take_payload(struct iwarp_conn *conn)
 static bool take_trailer(struct iwarp_conn *conn)
 {
 	struct iwarp_rx *rx = &conn->rx;
-	const uint8_t *p = rx->stage + rx->head;
+	const uint8_t *p = rx->in + rx->head;
 
 	if (stage_avail(rx) < rx->pad + IWARP_MPA_CRC_SIZE)
 		return false;
@@ -274,6 +245,95 @@ static void walk(struct iwarp_conn *conn)
 	}
 }
 
+/* ---- scatter reads ---------------------------------------------------------------------- */
+
+/* The machine has come to a payload that lies at its place already, n bytes of it. */
+static void take_foreseen(struct iwarp_conn *conn, const uint8_t *dest, uint32_t len, size_t n)
+{
+	struct iwarp_rx *rx = &conn->rx;
+	struct iwarp_hold hold;
+
+	if (rx->fault || rx->state != IWARP_RX_PAYLOAD || rx->dest != dest || rx->left != len) {
+		iwarp_message_fault(conn, rx->fault ? rx->fault : IWARP_FAULT_TAGGED_STAG);
+	} else if (n > 0 && !conn->crc) {
+		placed(conn, n);
+	} else if (n > 0) {
+		if (!hold_dest(conn, &hold)) {
+			dest_gone(conn);
+			return;
+		}
+		placed(conn, n);
+		release_dest(conn, &hold);
+	}
+}
+
+/* n bytes came behind the payload in hand: walk over the FPDUs foreseen. */
+static void walk_foreseen(struct iwarp_conn *conn, const struct iwarp_scatter *sc, size_t n)
+{
+	struct iwarp_rx *rx = &conn->rx;
+	const uint8_t *dest = sc->dest;
+
+	rx->in = rx->stage;
+	rx->head = rx->tail = 0;
+	for (uint32_t i = 0; i < sc->n && n > 0; i++) {
+		size_t gap = n < sc->gap ? n : sc->gap, mine;
+
+		rx->head = i * sc->gap;
+		rx->tail = rx->head + (uint32_t)gap;
+		n -= gap;
+		if (gap < sc->gap)
+			return;
+		walk(conn);
+		if (!running(conn))
+			return;
+		mine = n < sc->len[i] ? n : sc->len[i];
+		take_foreseen(conn, dest, sc->len[i], mine);
+		if (!running(conn))
+			return;
+		dest += sc->len[i];
+		n -= mine;
+	}
+	if (sc->spilled) {
+		rx->in = rx->spill;
+		rx->head = 0;
+	} else if (n > 0) {
+		rx->head = sc->n * sc->gap;
+	} else {
+		return;
+	}
+	rx->tail = rx->head + (uint32_t)n;
+}
+
+/* Payload to its place, what follows to the (empty) stage. */
+static ssize_t read_direct(struct iwarp_conn *conn)
+{
+	struct iwarp_rx *rx = &conn->rx;
+	struct iwarp_scatter sc;
+	size_t mine = 0;
+	int err = 0;
+	ssize_t n;
+
+	if (!iwarp_scatter_plan(conn, &sc, lookahead(rx))) {
+		dest_gone(conn);
+		return -ESTALE;
+	}
+	rx->in = rx->stage;
+	rx->head = rx->tail = 0;
+	n = receive(conn, sc.iov, sc.niov);
+	if (n > 0) {
+		mine = (size_t)n < rx->left ? (size_t)n : rx->left;
+		placed(conn, mine);
+		err = iwarp_scatter_check(conn, &sc, (size_t)n - mine);
+	}
+	if (sc.held)
+		iwarp_stags_release(&sc.hold);
+	if (err)
+		iwarp_conn_fail(conn, err, "receive: out of memory");
+	else if (n > 0)
+		walk_foreseen(conn, &sc, (size_t)n - mine);
+	return n;
+}
+
 /* ---- progress --------------------------------------------------------------------------- */
 
 static void end_of_file(struct iwarp_conn *conn)
@@ -307,7 +367,8 @@ void iwarp_rx_progress(struct iwarp_conn *conn)
 
 	walk(conn);
 	for (int i = 0; i < READS_PER_TURN && conn->sock.rx_ready && running(conn); i++) {
-		bool direct = rx->state == IWARP_RX_PAYLOAD && rx->left >= DIRECT_MIN && !rx->fault;
+		bool direct =
+			rx->state == IWARP_RX_PAYLOAD && rx->left >= IWARP_DIRECT_MIN && !rx->fault;
 		ssize_t n = direct ? read_direct(conn) : iwarp_rx_fill_stage(conn);
 
 		if (n <= 0) {

@@ -39,8 +39,26 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 
 /* ---- slots ------------------------------------------------------------------------------ */
 
+/* Tell the fabric what the peer will fill, or (expect: false) that it is over. */
+void rpcrdma_req_expect(struct rpcrdma_link *link, struct rpcrdma_req *req, bool expect)
+{
+	const struct rpcrdma_chunk *chunk = &req->offered;
+
+	if (!link->ops->conn_expect || !link->conn)
+		return;
+	for (uint32_t i = 0; i < chunk->nsegs; i++) {
+		const struct rpcrdma_segment *seg = &chunk->seg[i];
+
+		if (expect)
+			link->ops->conn_expect(link->conn, seg->offset, seg->length);
+		else
+			link->ops->conn_unexpect(link->conn, seg->offset);
+	}
+}
+
 void rpcrdma_req_release(struct rpcrdma_link *link, struct rpcrdma_req *req)
 {
+	rpcrdma_req_expect(link, req, false);
 	while (req->grants) {
 		struct mr_grant *grant = req->grants;
 

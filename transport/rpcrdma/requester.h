@@ -124,6 +124,7 @@ static inline void *rpcrdma_owner_req(const struct rpcrdma_link *link,
 /* ---- requester.c */
 /* The peer is done with the call: leases go back, the slot is free. */
 void rpcrdma_req_release(struct rpcrdma_link *link, struct rpcrdma_req *req);
+void rpcrdma_req_expect(struct rpcrdma_link *link, struct rpcrdma_req *req, bool expect);
 
 /* ---- requester_send.c */
 int rpcrdma_link_check_call(struct transport_link *link, const struct transport_call *call);

@@ -277,6 +277,7 @@ static int fill_header(struct rpcrdma_link *link, const struct transport_call *c
 	h->proc = plan->long_call ? RPCRDMA_NOMSG : RPCRDMA_MSG;
 	h->nreads = h->nwrites = 0;
 	h->has_reply = false;
+	req->offered.nsegs = 0;
 	code = fill_reads(link, call, plan, req, err);
 	if (!code)
 		code = fill_writes(link, call, plan, req, err);
@@ -379,6 +380,7 @@ static int prepare(struct rpcrdma_link *link, struct transport_call *call, unsig
 	call->link_priv = req;
 	link->inflight++;
 	link->batch[n] = req;
+	rpcrdma_req_expect(link, req, true);
 	fill_send(link, n, link->nwr - nwr, buffer,
 		  (size_t)header_len + (plan.long_call ? 0 : plan.message_len));
 	return 0;
