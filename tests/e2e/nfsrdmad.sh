@@ -30,6 +30,7 @@ usage "an unknown option is bad usage" --export "$export_dir" --exprot x
 usage "a missing value is bad usage" --export
 usage "a port that is none is bad usage" --export "$export_dir" --port 70000
 usage "a network that is none is bad usage" --export "$export_dir" --allow 10.0.0.0/40
+usage "an address in half a bracket is bad usage" --export "$export_dir" --listen '[::1'
 fails() { # CLAIM PATTERN ARGS...: one line that matches, exit 1
 	local claim=$1 pattern=$2 status
 	shift 2

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 const char options_help[] =
@@ -110,16 +111,23 @@ static int parse_fabric(struct options *o, const char *text, struct util_err *er
 	return 0;
 }
 
+/* IPv6 addresses may come in brackets, as in targets. */
 static int parse_listen(struct options *o, const char *text, struct util_err *err)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+	char host[NI_MAXHOST];
+	size_t len = strlen(text);
 	struct addrinfo *found;
 	int ret;
 
 	if (o->nlisten == OPTIONS_MAX_LISTEN)
 		return util_err_set(err, -E2BIG, "--listen: more than %d addresses",
 				    OPTIONS_MAX_LISTEN);
-	ret = getaddrinfo(text, NULL, &hints, &found);
+	if (len > 2 && text[0] == '[' && text[len - 1] == ']')
+		snprintf(host, sizeof(host), "%.*s", (int)len - 2, text + 1);
+	else
+		snprintf(host, sizeof(host), "%s", text);
+	ret = getaddrinfo(host, NULL, &hints, &found);
 	if (ret)
 		return util_err_set(err, -EINVAL, "--listen %s: %s", text, gai_strerror(ret));
 	memcpy(&o->listen[o->nlisten], found->ai_addr, found->ai_addrlen);
