@@ -19,7 +19,7 @@ packages() {
 		libjansson-dev libnfs-dev ;;
 	test) echo git libcriterion-dev libseccomp-dev scdoc python3 strace iproute2 \
 		libnfs-utils tshark iperf3 valgrind clang libclang-rt-14-dev xz-utils procps util-linux \
-		gnuplot-nox openmpi-bin libopenmpi-dev ;;
+		gnuplot-nox openmpi-bin libopenmpi-dev netbase ;;
 	kernel) echo flex bison bc libelf-dev xz-utils iproute2 util-linux qemu-system-x86 busybox-static cpio kmod ;;
 	fresh) echo git mmdebstrap ;;
 	peer) echo nfs-ganesha nfs-ganesha-vfs libntirpc4.3 libnfsidmap1 liburcu8 libwbclient0 libwrap0 \

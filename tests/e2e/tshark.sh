@@ -14,10 +14,11 @@ server_start --export "$T/export=/e" || { not_ok "the server starts"; finish; }
 random_file "$T/f" 300000
 
 session() { # OPTS
-	local n="$NFSRDMA -q -o $1"
-	$n mkdir 127.0.0.1:/e/d && $n cp "$T/f" 127.0.0.1:/e/d/f && $n ls -la 127.0.0.1:/e/d && $n cp 127.0.0.1:/e/d/f "$T/back" &&
-		$n mv 127.0.0.1:/e/d/f 127.0.0.1:/e/d/g && $n rm 127.0.0.1:/e/d/g && $n rmdir 127.0.0.1:/e/d 2>/dev/null ||
-		$n rm -r 127.0.0.1:/e/d
+	local n=("$NFSRDMA" -q -o "$1")
+	"${n[@]}" mkdir 127.0.0.1:/e/d && "${n[@]}" cp "$T/f" 127.0.0.1:/e/d/f && "${n[@]}" ls -la 127.0.0.1:/e/d &&
+		"${n[@]}" cp 127.0.0.1:/e/d/f "$T/back" && "${n[@]}" mv 127.0.0.1:/e/d/f 127.0.0.1:/e/d/g &&
+		"${n[@]}" rm 127.0.0.1:/e/d/g && "${n[@]}" rmdir 127.0.0.1:/e/d 2>/dev/null ||
+		"${n[@]}" rm -r 127.0.0.1:/e/d
 	cmp "$T/f" "$T/back"
 }
 
