@@ -5,7 +5,8 @@
  * The receiver runs on a socket made of the input: its first byte chooses CRC and the size of the
  * pieces the rest comes in.  Four bytes "KEY1" stand for the key of a region the peer may write,
  * "KEY2" for one he may read, "KEY3" for a window, eight bytes "IOV1...." and so on for their
- * region addresses, so that the input can get past the key table.
+ * region addresses, and "IV1+" with four bytes for an address that far into the first, so that the input
+ * can get past the key table.  The first 12 KiB of that region are expected (scatter.c).
  *
  * What must hold: memory around what was granted stays as it was, and every receive and the end of
  * the connection are reported exactly once.
@@ -16,9 +17,10 @@
 #include "tests/fuzz/fuzz.h"
 #include "transport/iwarp/internal.h"
 
-#define AREA 4096u
-#define GRANTED 1024u /* of each region, in the middle of its area */
+#define AREA 32768u
+#define GRANTED 16384u /* of each region, in the middle of its area */
 #define RECVS 4u
+#define EXPECTED 12288u
 
 struct scene {
 	struct fabric *fabric;
@@ -151,6 +153,7 @@ static void scene_open(struct scene *s, bool crc)
 	add_region(s, 1, MR_ACCESS_REMOTE_READ, &s->readable);
 	add_region(s, 2, MR_ACCESS_WINDOW_BIND, &s->below);
 	add_window(s);
+	iwarp_expect(&s->conn->base, s->writable.iova, EXPECTED);
 	for (unsigned i = 0; i < RECVS; i++) {
 		struct fabric_recv recv = {.wr_id = i, .sge = {.ptr = s->inbox[i], .len = 32}};
 
@@ -185,6 +188,8 @@ static void put_keys(struct scene *s, uint8_t *p, size_t len)
 			util_put_be32(p + i, s->window.rkey);
 		else if (i + 8 <= len && memcmp(p + i, "IOV1....", 8) == 0)
 			util_put_be64(p + i, s->writable.iova);
+		else if (i + 8 <= len && memcmp(p + i, "IV1+", 4) == 0)
+			util_put_be64(p + i, s->writable.iova + util_get_be32(p + i + 4));
 		else if (i + 8 <= len && memcmp(p + i, "IOV2....", 8) == 0)
 			util_put_be64(p + i, s->readable.iova);
 		else if (i + 8 <= len && memcmp(p + i, "IOV3....", 8) == 0)

@@ -20,7 +20,7 @@
 #define FUZZ_STEP 1
 #endif
 
-#define INPUT_MAX 4096
+#define INPUT_MAX 32768
 
 typedef int target_fn(const uint8_t *data, size_t size);
 
@@ -30,11 +30,17 @@ static void run_at_end(target_fn *target, const struct guard *g, const uint8_t *
 	target(g->end - len, len);
 }
 
+/* Every byte of short inputs, some of long ones. */
+static size_t step_of(size_t len)
+{
+	return FUZZ_STEP * (1 + len / 512);
+}
+
 static void run_bent(target_fn *target, const struct guard *g, uint8_t *input, size_t len)
 {
 	static const uint8_t awkward[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
 
-	for (size_t at = 0; at < len; at += FUZZ_STEP) {
+	for (size_t at = 0; at < len; at += step_of(len)) {
 		uint8_t was = input[at];
 
 		for (size_t i = 0; i < sizeof(awkward); i++) {
@@ -47,7 +53,7 @@ static void run_bent(target_fn *target, const struct guard *g, uint8_t *input, s
 
 static void run_file(target_fn *target, const struct guard *g, const char *path)
 {
-	uint8_t input[INPUT_MAX];
+	static uint8_t input[INPUT_MAX];
 	FILE *f = fopen(path, "rb");
 	size_t len;
 
@@ -55,7 +61,7 @@ static void run_file(target_fn *target, const struct guard *g, const char *path)
 	len = fread(input, 1, sizeof(input), f);
 	cr_assert(feof(f), "%s: longer than %d bytes", path, INPUT_MAX - 1);
 	fclose(f);
-	for (size_t cut = 0; cut <= len; cut += FUZZ_STEP)
+	for (size_t cut = 0; cut <= len; cut += step_of(len))
 		run_at_end(target, g, input, cut);
 	run_at_end(target, g, input, len);
 	run_bent(target, g, input, len);
