@@ -31,6 +31,7 @@
 #define BULK_MEMORY 8	       /* smaller ones after which a bulky one is forgotten */
 #define STAGE_AFTER_BULK 4096u /* what to let into the stage then */
 #define READS_PER_TURN 16      /* so that other connections get theirs */
+#define AHEAD_BYTES (512u << 10) /* what to read on while completions wait */
 
 static uint32_t stage_avail(const struct iwarp_rx *rx)
 {
@@ -364,6 +365,7 @@ static void no_bytes(struct iwarp_conn *conn, ssize_t n)
 void iwarp_rx_progress(struct iwarp_conn *conn)
 {
 	struct iwarp_rx *rx = &conn->rx;
+	uint32_t ahead = 0;
 
 	walk(conn);
 	for (int i = 0; i < READS_PER_TURN && conn->sock.rx_ready && running(conn); i++) {
@@ -376,8 +378,9 @@ void iwarp_rx_progress(struct iwarp_conn *conn)
 			break;
 		}
 		walk(conn);
-		/* Completions first: the caller may have something to send. */
-		if (!util_list_empty(&conn->done_node))
+		/* Completions first: the caller may have something to send.  Yet who gets several at a
+		 * time sends several with one doorbell. */
+		if (!util_list_empty(&conn->done_node) && (ahead += (uint32_t)n) >= AHEAD_BYTES)
 			break;
 	}
 	if (rx->any && conn->nudge_ns) {
