@@ -94,7 +94,14 @@ static int fake_wait(struct bench_io *io, int timeout_ms, struct util_err *err)
 	return 0;
 }
 
-static const struct bench_client_ops fake_client = {.submit = fake_submit, .wait = fake_wait};
+static bool fake_counters(struct bench_io *io, struct bench_counters *counters)
+{
+	counters->transport[BENCH_T_RPCS] = io->served;
+	return true;
+}
+
+static const struct bench_client_ops fake_client = {
+	.submit = fake_submit, .wait = fake_wait, .counters = fake_counters};
 
 /* ---- one child --------------------------------------------------------------------------------
  */
@@ -239,6 +246,7 @@ Test(bench_move, what_was_started_in_the_warm_up_does_not_count)
 	cr_assert_eq(s->child.finished, 1000);
 	cr_assert_eq(s->child.latency.count, 1000);
 	cr_assert_eq(s->io.served, 1300);
+	cr_assert_eq(s->child.warm.transport[BENCH_T_RPCS], 300);
 	cr_assert_gt(s->child.begin_ns, begin + 20 * MS);
 }
 

@@ -137,6 +137,8 @@ static void child_reset(struct bench_child *child)
 	child->untimed = false;
 	child->begin_ns = child->end_ns = child->think_ns = 0;
 	util_hist_init(&child->latency);
+	memset(&child->warm, 0, sizeof(child->warm));
+	child->team->client->counters(child->io, &child->warm);
 	child->turns = child_buffer_count(child) / opts->depth;
 	child->buffer_len = child_buffer_len(child);
 }

@@ -80,7 +80,8 @@ struct bench_child {
 	struct util_err err;
 	uint64_t begin_ns, end_ns, think_ns;
 	double cpu_s;
-	struct util_hist latency; /* ns */
+	struct util_hist latency;   /* ns */
+	struct bench_counters warm; /* when it prepared, then when the warm-up was over */
 	struct bench_slot *slots;
 	struct bench_slot **idle; /* those without a record, when not chained */
 	unsigned nidle;

@@ -37,7 +37,7 @@ static void measure_counters(const struct run_round *round, struct bench_moment 
 	}
 }
 
-static void measure_clock(const struct run_round *round, struct bench_moment *m)
+void measure_clock(const struct run_round *round, struct bench_moment *m)
 {
 	struct rusage usage;
 
@@ -58,6 +58,22 @@ void measure_after(const struct run_round *round, struct bench_moment *m)
 {
 	measure_clock(round, m);
 	measure_counters(round, m);
+}
+
+/* What the children had counted when their warm-up was over (of one that did not get there, when it
+ * prepared). */
+static void measure_warm(const struct run_round *round, struct bench_counters *sum)
+{
+	unsigned mounts = round->run->opts->shared ? 1 : round->count;
+
+	memset(sum, 0, sizeof(*sum));
+	for (unsigned i = 0; i < mounts; i++) {
+		struct bench_counters one = round->children[i].warm;
+
+		if (i)
+			memset(one.ledger, 0, sizeof(one.ledger));
+		bench_counters_add(sum, &one);
+	}
 }
 
 /* Seconds of the timed part; a child that never ended has none. */
@@ -85,6 +101,7 @@ int measure_result(const struct run_round *round, const struct bench_moment *bef
 {
 	const struct bench_options *opts = round->run->opts;
 	struct util_hist *latency = malloc(sizeof(*latency));
+	struct bench_counters warm;
 	double unit = opts->ops ? 1 : (double)opts->record / BENCH_KB;
 
 	r->parts = calloc((size_t)round->count * round->run->group->ranks, sizeof(*r->parts));
@@ -106,7 +123,10 @@ int measure_result(const struct run_round *round, const struct bench_moment *bef
 	r->cpu.server = before->cpu.server < 0 ? -1 : after->cpu.server - before->cpu.server;
 	r->counted = before->counted && after->counted;
 	r->counters = after->counters;
-	bench_counters_sub(&r->counters, &before->counters);
+	warm = before->counters;
+	if (opts->warmup_s > 0)
+		measure_warm(round, &warm);
+	bench_counters_sub(&r->counters, &warm);
 	for (unsigned i = 0; i < round->count; i++) {
 		measure_part(round, &round->children[i], &r->parts[i]);
 		r->ops += round->children[i].finished;

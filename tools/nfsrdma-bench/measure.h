@@ -23,6 +23,8 @@ struct run_round {
 
 /* Reading counters costs, too: before the clock is read first, after it is read last. */
 void measure_before(const struct run_round *round, struct bench_moment *m);
+/* The warm-up is over: the clock alone, while the children work. */
+void measure_clock(const struct run_round *round, struct bench_moment *m);
 void measure_after(const struct run_round *round, struct bench_moment *m);
 /* Of all ranks, on the first one.  0 or -ENOMEM. */
 int measure_result(const struct run_round *round, const struct bench_moment *before,

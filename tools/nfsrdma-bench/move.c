@@ -73,11 +73,13 @@ static bool move_goes_on(const struct bench_child *child)
 	       !atomic_load_explicit(stop, memory_order_relaxed);
 }
 
-/* The warm-up is over: from here on everything counts, and the clock starts now. */
+/* The warm-up is over: from here on everything counts, and the clock starts now.  The counters are
+ * read here, because a mount is its thread's. */
 static void move_count(struct bench_child *child, uint64_t now)
 {
 	const struct bench_options *opts = child->team->opts;
 
+	child->team->client->counters(child->io, &child->warm);
 	child->counting = true;
 	child->begin_ns = now;
 	child->think_ns = 0;

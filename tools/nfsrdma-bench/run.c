@@ -95,7 +95,7 @@ static void run_tick(struct run_round *round, struct run_watch *watch)
 
 	if (watch->warm_ns && now >= watch->warm_ns) {
 		watch->warm_ns = 0;
-		measure_before(round, watch->before);
+		measure_clock(round, watch->before);
 		atomic_store(&round->team.counting, true);
 	}
 	if (watch->end_ns && now >= watch->end_ns) {
