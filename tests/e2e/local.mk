@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	%D%/bench-modes.sh \
 	%D%/bench-mpi.sh \
 	%D%/bench-sweep.sh \
+	%D%/bench-share.sh \
 	%D%/bench-page.py \
 	%D%/cli.sh \
 	%D%/containers.sh \
