@@ -118,6 +118,8 @@ int client_connect(struct nfsrdma *mount)
 	if (!port)
 		port = tcp ? CLIENT_PORT_TCP : CLIENT_PORT_RDMA;
 	err = connect_proto(mount, tcp ? CLIENT_PROTO_TCP : CLIENT_PROTO_RDMA, (uint16_t)port);
+	if (!err)
+		client_log_policy(mount);
 	if (!err || tcp || !o->fallback_tcp)
 		return err;
 	first = mount->err;

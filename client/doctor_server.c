@@ -320,21 +320,33 @@ void client_doctor_pins(struct doctor *d)
 				  (unsigned long long)snap.pages_charged_now * 4);
 }
 
+/* What the device's domain means; the machine's limits have their own steps. */
+static void doctor_advice(struct doctor *d, const struct iommu_device *dev)
+{
+	struct iommu_advice advice[IOMMU_MAX_ADVICE];
+	struct iommu_survey survey;
+	struct iommu_geometry geo;
+	unsigned count;
+
+	iommu_probe_survey(&survey, NULL);
+	iommu_policy_geometry(&geo, &survey.facts, dev, 0);
+	count = iommu_advise(advice, &survey, dev, &geo);
+	for (unsigned i = 0; i < count; i++)
+		if (advice[i].level == IOMMU_ADVICE_WARN)
+			client_doctor_say(d, NFSRDMA_WARN, "IOMMU", advice[i].remedy, "%s: %s",
+					  advice[i].fact, advice[i].consequence);
+}
+
 void client_doctor_iommu(struct doctor *d)
 {
 	const struct fabric_attr *attr = transport_client_attr(d->mount->conn[0]);
 	struct iommu_device dev = {0};
 	char line[320];
-	bool strict;
 
 	if (attr)
 		iommu_probe_device(&dev, attr->device, NULL);
 	iommu_summary(&d->facts, attr ? &dev : NULL, line, sizeof(line));
-	strict = attr && dev.found && dev.domain == IOMMU_DOMAIN_DMA;
-	client_doctor_say(
-		d, strict ? NFSRDMA_WARN : NFSRDMA_OK, "IOMMU",
-		strict ? "mr=pool maps once and does not mind; for other users of the device: "
-			 "iommu.strict=0, or DMA-FQ in the group's type"
-		       : NULL,
-		"%s", line);
+	client_doctor_say(d, NFSRDMA_OK, "IOMMU", NULL, "%s", line);
+	if (attr)
+		doctor_advice(d, &dev);
 }

@@ -67,6 +67,27 @@ int nfsrdma_info(struct nfsrdma *mount, struct nfsrdma_info *info)
 	return 0;
 }
 
+/* For -v: what the pool is made like and why, and what to mind about machine and device. */
+void client_log_policy(struct nfsrdma *mount)
+{
+	struct iommu_advice advice[IOMMU_MAX_ADVICE];
+	const struct fabric_attr *attr;
+	char words[sizeof(((struct nfsrdma_info *)0)->pool)];
+	unsigned count;
+
+	if (!mount->log.fn || mount->log.level < UTIL_LOG_INFO)
+		return;
+	attr = transport_client_attr(mount->conn[0]);
+	util_log(&mount->log, UTIL_LOG_INFO, "pool: %s",
+		 mr_pool_describe(transport_client_pool(mount->conn[0]), words, sizeof(words)));
+	if (!attr) /* tcp registers nothing */
+		return;
+	count = iommu_warnings(advice, attr->device, NULL);
+	for (unsigned i = 0; i < count; i++)
+		util_log(&mount->log, UTIL_LOG_INFO, "%s: %s: %s", advice[i].id, advice[i].fact,
+			 advice[i].remedy);
+}
+
 /* ---- counters ----------------------------------------------------------------------------- */
 
 static void stats_ledger(struct nfsrdma *mount,

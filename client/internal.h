@@ -327,6 +327,8 @@ void client_mount_sizes(struct nfsrdma *mount, const struct client_fsinfo *info)
 /* Connect to the server, all addresses in turn, each once. */
 int client_connect(struct nfsrdma *mount);
 void client_disconnect(struct nfsrdma *mount);
+/* info.c */
+void client_log_policy(struct nfsrdma *mount);
 /* What transport_client_create() is told for an RPC/TCP connection to addr. */
 void client_params(const struct nfsrdma *mount, struct transport_client_params *params);
 /* Could the same attempt succeed a little later? */

@@ -84,3 +84,35 @@ unsigned iommu_advise(struct iommu_advice advice[IOMMU_MAX_ADVICE],
 	}
 	return iommu_advice_sort(advice, made, a.count);
 }
+
+/* Append what is a warning; returns how many there are then. */
+static unsigned iommu_warnings_add(struct iommu_advice *to, unsigned have,
+				   const struct iommu_survey *survey,
+				   const struct iommu_device *dev)
+{
+	struct iommu_advice advice[IOMMU_MAX_ADVICE];
+	struct iommu_geometry geo;
+	unsigned count;
+
+	iommu_policy_geometry(&geo, &survey->facts, dev, 0);
+	count = iommu_advise(advice, survey, dev, &geo);
+	for (unsigned i = 0; i < count && have < IOMMU_MAX_ADVICE; i++)
+		if (advice[i].level == IOMMU_ADVICE_WARN)
+			to[have++] = advice[i];
+	return have;
+}
+
+unsigned iommu_warnings(struct iommu_advice advice[IOMMU_MAX_ADVICE], const char *device,
+			const char *root)
+{
+	struct iommu_survey survey;
+	struct iommu_device dev;
+	unsigned count;
+
+	iommu_probe_survey(&survey, root);
+	count = iommu_warnings_add(advice, 0, &survey, NULL);
+	if (!device || !device[0])
+		return count;
+	iommu_probe_device(&dev, device, root);
+	return iommu_warnings_add(advice, count, &survey, &dev);
+}

@@ -194,6 +194,13 @@ unsigned iommu_advise(struct iommu_advice advice[IOMMU_MAX_ADVICE],
 		      const struct iommu_survey *survey, const struct iommu_device *dev,
 		      const struct iommu_geometry *geo);
 
+/*
+ * The warnings about the machine and about the device of that name (NULL, "": none), gathered and
+ * judged in one go: for a tool's header, doctor and -v.  Returns how many.
+ */
+unsigned iommu_warnings(struct iommu_advice advice[IOMMU_MAX_ADVICE], const char *device,
+			const char *root);
+
 /* ---- region address allocator ----------------------------------------------------------- */
 
 struct iommu_space;

@@ -65,6 +65,15 @@ assert any(d["ledgers"] and eval(sys.argv[2]) for d in samples), samples' "$T/wa
 check "a mount in per-io mode registers and maps for each I/O" busy per-io "d['registrations_per_s'] > 10 and d['iova_maps_per_s'] >= 0"
 check "a mount in pool mode holds its pins, and registers nothing" busy pool \
 	"d['vm_pin_kb'] + d['vm_lck_kb'] == 4 * d['pages_charged'] > 0 and d['registrations_per_s'] == 0"
+
+# What the policy makes of a small limit is said by every tool that pins.
+small() { (ulimit -l 8192 && timeout 60 setpriv --bounding-set=-all --inh-caps=-all "$@"); }
+small "$NFSRDMA" -v -o "port=$RDMA_PORT,mountport=$TCP_PORT" ls 127.0.0.1:/null >"$T/out" 2>"$T/err"
+check "nfsrdma -v says what the pool is like, and why" grep -q '^nfsrdma: pool: 4 KiB pages, .*: the memlock limit is 8 MiB' "$T/err"
+check "and what to mind" grep -q '^nfsrdma: memlock-small: the memlock limit is 8 MiB' "$T/err"
+small "$BENCH" -o "port=$RDMA_PORT,mountport=$TCP_PORT" --target 127.0.0.1:/null -i 0 -s 1m -r 64k --json "$T/bench.json" >"$T/out" 2>&1
+check "the bench's header warns" grep -q '^# warning: memlock-small: ' "$T/out"
+check "and so does its document" grep -q '"memlock-small"' "$T/bench.json"
 server_stop
 timeout 20 "$IOMMU" watch 4194303 --interval 0.1 --count 1 2>"$T/err"
 check "watch says that a process is not there" eval "test $? = 1 && grep -q 'no process 4194303' '$T/err'"

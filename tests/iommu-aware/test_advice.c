@@ -164,6 +164,19 @@ Test(iommu_advice, relaxed_ordering_is_an_rdma_devices_and_must_be_known_off)
 	cr_assert_not(advised(&survey, &dev, "relaxed-ordering-unused"));
 }
 
+Test(iommu_advice, warnings_are_the_machines_and_the_devices_and_no_notes)
+{
+	struct iommu_advice advice[IOMMU_MAX_ADVICE];
+
+	cr_assert_eq(iommu_warnings(advice, NULL, TREE("intel-strict")), 1);
+	cr_assert_str_eq(advice[0].id, "memlock-small");
+	cr_assert_eq(iommu_warnings(advice, "mlx5_0", TREE("intel-strict")), 4);
+	cr_assert_str_eq(advice[3].id, "device-on-other-node");
+	cr_assert_eq(iommu_warnings(advice, "mlx5_0", TREE("intel-lazy")), 0);
+	cr_assert_eq(iommu_warnings(advice, "", "/nonexistent"), 1);
+	cr_assert_str_eq(advice[0].id, "no-huge-pages");
+}
+
 Test(iommu_advice, many_cpus_begin_at_sixteen)
 {
 	struct iommu_survey survey = roomy();

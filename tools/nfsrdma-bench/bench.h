@@ -168,6 +168,8 @@ struct bench_env {
 	struct iommu_facts facts;
 	struct iommu_device device;
 	char iommu[400];
+	unsigned warnings; /* about machine and device: why figures may disappoint */
+	struct iommu_advice warning[IOMMU_MAX_ADVICE];
 };
 
 void bench_env_gather(struct bench_env *env);

@@ -28,6 +28,16 @@ static void doc_text(json_t *o, const char *name, const char *value)
 	json_object_set_new(o, name, text ? text : json_null());
 }
 
+/* The names alone: nfsrdma-iommu show explains them. */
+static void doc_warnings(json_t *o, const struct bench_env *env)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < env->warnings; i++)
+		json_array_append_new(list, json_string(env->warning[i].id));
+	json_object_set_new(o, "iommu_warnings", list);
+}
+
 static json_t *doc_env(const struct bench_case *c)
 {
 	const struct bench_env *env = &c->env;
@@ -45,6 +55,7 @@ static json_t *doc_env(const struct bench_case *c)
 	doc_text(o, "mount_opts", c->mount_opts);
 	doc_text(o, "iommu", env->iommu);
 	doc_text(o, "cmdline_iommu", facts->cmdline_iommu);
+	doc_warnings(o, env);
 	doc_int(o, "numa_nodes", facts->nodes);
 	doc_int(o, "hugepages_2m_total", facts->huge_2m_total);
 	doc_int(o, "hugepages_2m_free", facts->huge_2m_free);

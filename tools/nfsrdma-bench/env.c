@@ -41,12 +41,14 @@ void bench_env_gather(struct bench_env *env)
 	env_cpu(env);
 	iommu_probe(&env->facts, NULL);
 	iommu_summary(&env->facts, NULL, env->iommu, sizeof(env->iommu));
+	env->warnings = iommu_warnings(env->warning, NULL, NULL);
 }
 
 void bench_env_mounted(struct bench_env *env, const struct nfsrdma_info *info)
 {
 	env->mounted = true;
 	env->info = *info;
+	env->warnings = iommu_warnings(env->warning, info->device, NULL);
 	iommu_probe_device(&env->device, info->device[0] ? info->device : "none", NULL);
 	if (info->iommu[0])
 		snprintf(env->iommu, sizeof(env->iommu), "%s", info->iommu);

@@ -62,6 +62,9 @@ void notes_mount(FILE *out, const struct bench_env *env)
 			info->wsize, info->inline_size, info->slots, info->mr_mode, info->pool);
 	}
 	fprintf(out, "# %s\n", env->iommu);
+	for (unsigned i = 0; i < env->warnings; i++)
+		fprintf(out, "# warning: %s: %s; %s\n", env->warning[i].id, env->warning[i].fact,
+			env->warning[i].remedy);
 }
 
 void notes_header(FILE *out, const struct bench_options *opts, const struct bench_env *env)

@@ -9,9 +9,10 @@
  *   magazine   iommu-aware/iova.c
  *   tree       iommu-aware/space.c, a tree under one lock, with a thousand other ranges out
  *
- * They take turns, one round after another, on one thread and on all, so that what else the machine
- * does meets them alike; each figure is the median of its rounds.  Wall time: waiting for a lock is
- * what the comparison is about.
+ * They take turns within a round of a fraction of a second, first on one thread each, then on all,
+ * so that what else the machine does meets them alike.  Scaling is compared with the control's of
+ * the same round; each figure is the median of its rounds.  Wall time: waiting for a lock is what
+ * the comparison is about.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -25,7 +26,8 @@
 #define IOVA_SIZES 6 /* 4 KiB << 0..5 */
 #define IOVA_CROWD 1000
 #define IOVA_MAX_THREADS 64
-#define IOVA_MAX_ROUNDS 25
+#define IOVA_MAX_ROUNDS 201
+#define IOVA_SLICE_MS 20
 #define IOVA_BASE (UINT64_C(1) << 32)
 #define IOVA_LIMIT (UINT64_C(1) << 47)
 #define IOVA_BATCH 256 /* steps between two looks at the clock */
@@ -205,91 +207,99 @@ struct iova_figures {
 	double one[IOVA_MAX_ROUNDS], all[IOVA_MAX_ROUNDS];
 };
 
-static double iova_median(double *values, unsigned rounds)
+static double iova_median(const double *values, unsigned rounds)
 {
-	qsort(values, rounds, sizeof(*values), iova_compare);
-	return values[rounds / 2];
+	double sorted[IOVA_MAX_ROUNDS];
+
+	memcpy(sorted, values, rounds * sizeof(*sorted));
+	qsort(sorted, rounds, sizeof(*sorted), iova_compare);
+	return sorted[rounds / 2];
 }
 
-/* Threads times as much work in the same time is a scaling of threads. */
-static double iova_scaling(struct iova_figures *f, unsigned rounds, unsigned threads)
+/* What each thread keeps of its speed when all are at it, against base's in the same round. */
+static double iova_kept(const struct iova_figures *f, const struct iova_figures *base,
+			unsigned rounds)
 {
-	double one = iova_median(f->one, rounds), all = iova_median(f->all, rounds);
+	double ratio[IOVA_MAX_ROUNDS];
 
-	return all > 0 ? threads * one / all : 0;
+	for (unsigned i = 0; i < rounds; i++)
+		ratio[i] = f->one[i] / f->all[i] * (base ? base->all[i] / base->one[i] : 1);
+	return iova_median(ratio, rounds);
 }
 
 static void iova_report(struct report *r, const struct iova_options *opts,
-			struct iova_figures *figures, unsigned rounds)
+			const struct iova_figures *figures, unsigned rounds)
 {
-	unsigned threads = (unsigned)opts->threads;
-	double control = iova_scaling(&figures[IOVA_CONTROL], rounds, threads);
-	char title[40];
+	const struct iova_figures *control = &figures[IOVA_CONTROL];
+	double all[IOVA_KINDS];
 
-	report_number(r, "threads", threads, "");
+	report_number(r, "threads", opts->threads, "");
 	report_number(r, "rounds", rounds, "");
 	report_list(r, "allocators", "");
 	for (unsigned kind = 0; kind < IOVA_KINDS; kind++) {
-		struct iova_figures *f = &figures[kind];
-		double scaling = iova_scaling(f, rounds, threads);
+		const struct iova_figures *f = &figures[kind];
 
 		if (!opts->wanted[kind])
 			continue;
-		snprintf(title, sizeof(title), "%s", iova_names[kind]);
-		report_item(r, title);
+		all[kind] = iova_median(f->all, rounds);
+		report_item(r, iova_names[kind]);
 		if (report_is_json(r))
 			report_text(r, "name", iova_names[kind]);
-		report_real(r, "ns_one_thread", f->one[rounds / 2],
+		report_real(r, "ns_one_thread", iova_median(f->one, rounds),
 			    "ns per allocation and release");
-		report_real(r, "ns_all_threads", f->all[rounds / 2], "ns, each thread");
-		report_real(r, "scaling_percent", 100.0 * scaling / threads, "% of linear");
-		report_real(r, "of_control_percent", control > 0 ? 100.0 * scaling / control : 0,
+		report_real(r, "ns_all_threads", all[kind], "ns, each thread");
+		report_real(r, "scaling_percent", 100.0 * iova_kept(f, NULL, rounds),
+			    "% of linear");
+		report_real(r, "of_control_percent", 100.0 * iova_kept(f, control, rounds),
 			    "% of the control's scaling");
 		report_close(r);
 	}
 	report_close(r);
 	if (opts->wanted[IOVA_MAGAZINE] && opts->wanted[IOVA_TREE])
-		report_real(r, "magazine_over_tree",
-			    figures[IOVA_TREE].all[rounds / 2] /
-				    figures[IOVA_MAGAZINE].all[rounds / 2],
+		report_real(r, "magazine_over_tree", all[IOVA_TREE] / all[IOVA_MAGAZINE],
 			    "times as fast, all threads");
 }
 
-/* Rounds as odd as fit into the time asked for. */
+/* An odd number of rounds that fill the time asked for. */
 static unsigned iova_plan(const struct iova_options *opts, struct iova_shared *shared)
 {
 	unsigned kinds = 0, rounds;
 
 	for (unsigned kind = 0; kind < IOVA_KINDS; kind++)
 		kinds += opts->wanted[kind];
-	rounds = (unsigned)(opts->seconds * 1000 / (100 * kinds)) | 1;
+	rounds = (unsigned)(opts->seconds * 1000 / (2 * IOVA_SLICE_MS * kinds)) | 1;
 	if (rounds > IOVA_MAX_ROUNDS)
 		rounds = IOVA_MAX_ROUNDS;
 	shared->run_ns = opts->seconds * UTIL_NS_PER_S / (2 * kinds * rounds);
 	return rounds;
 }
 
+static int iova_round(const struct iova_options *opts, struct iova_shared *shared,
+		      struct iova_figures *figures, unsigned round)
+{
+	int err = 0;
+
+	for (unsigned kind = 0; !err && kind < IOVA_KINDS; kind++)
+		if (opts->wanted[kind])
+			err = iova_measure(shared, kind, 1, &figures[kind].one[round]);
+	for (unsigned kind = 0; !err && kind < IOVA_KINDS; kind++)
+		if (opts->wanted[kind])
+			err = iova_measure(shared, kind, (unsigned)opts->threads,
+					   &figures[kind].all[round]);
+	return err;
+}
+
 static int iova_rounds(const struct iova_options *opts, struct iova_figures *figures,
 		       unsigned *roundsp)
 {
 	struct iova_shared shared = {0};
-	unsigned rounds = iova_plan(opts, &shared);
 	int err = iova_shared_open(&shared);
 
-	for (unsigned round = 0; !err && round < rounds; round++)
-		for (unsigned kind = 0; !err && kind < IOVA_KINDS; kind++) {
-			struct iova_figures *f = &figures[kind];
-
-			if (!opts->wanted[kind])
-				continue;
-			err = iova_measure(&shared, kind, 1, &f->one[round]);
-			if (!err)
-				err = iova_measure(&shared, kind, (unsigned)opts->threads,
-						   &f->all[round]);
-		}
+	*roundsp = iova_plan(opts, &shared);
+	for (unsigned round = 0; !err && round < *roundsp; round++)
+		err = iova_round(opts, &shared, figures, round);
 	if (err != -EAGAIN)
 		iova_shared_close(&shared);
-	*roundsp = rounds;
 	return err;
 }
 
