@@ -7,3 +7,6 @@ check_PROGRAMS += %D%/bench_lease
 check_PROGRAMS += %D%/bench_modes
 %C%_bench_modes_SOURCES = %D%/bench_modes.c
 %C%_bench_modes_LDADD = client/libnfsrdma.la $(URING_LIBS)
+check_PROGRAMS += %D%/bench_iova
+%C%_bench_iova_SOURCES = %D%/bench_iova.c
+%C%_bench_iova_LDADD = iommu-aware/libiommu.la util/libutil.la
