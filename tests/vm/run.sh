@@ -6,18 +6,21 @@
 #   tests/vm/run.sh [--list] [SCENARIO...]
 #
 # Builds the guest kernel (kernel.sh, minutes, once) and the guest's root (image.sh, once) into a cache
-# outside the clone, then runs the scenarios (scenarios/*.sh), each in network and process-id
+# outside the clone, then runs the scenarios (scenarios/*.sh), two or more at once, each in network and process-id
 # namespaces of its own and within a time limit.  Prints TAP: `ok N - scenario: claim`, and at the end a
 # table of what took how long.  Exits 1 if a test failed.  Where Debian's packages cannot be had the
 # guests are skipped, with the reason.
 #
 #   BUILD              the build folder (default: build)
 #   NFSRDMA_VM_CACHE   the cache (default ~/.cache/nfsrdma-vm)
+#   NFSRDMA_VM_AT_ONCE how many scenarios run at a time (default: one for each processor, at most 4)
 #   NFSRDMA_VM_KEEP    a folder to keep each scenario's output in
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 src=$(cd "$here/../.." && pwd)
 export BUILD=${BUILD:-$src/build}
+at_once=${NFSRDMA_VM_AT_ONCE:-$(nproc)}
+[ "$at_once" -le 4 ] || at_once=4
 n=0 bad=0
 
 result() { # "ok" or "not ok", claim
@@ -84,48 +87,86 @@ pass_on() { # name file
 }
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/nfsrdma-vm.XXXXXX")
-child=
 trap 'rm -rf "$work"' EXIT
-trap '[ -z "$child" ] || kill -KILL "$child"; exit 130' INT TERM
-for name in "${names[@]}"; do
-	script=$here/scenarios/$name.sh
-	if grep -qx '# needs: qemu' "$script" 2>/dev/null && [ -z "${VM_QEMU:-}" ]; then
-		started=$SECONDS
-		made=$("$here/qemu-kernel.sh")
-		case $? in
-		0) export VM_QEMU=$made ;;
-		77)
-			n=$((n + 1))
-			echo "ok $n - $name: guests with an IOMMU run # SKIP $made"
-			continue
-			;;
-		*)
-			result "not ok" "$name: the kernel for QEMU can be made"
-			continue
-			;;
-		esac
-		times+=("$(printf '%-20s %4d s' "the kernel for QEMU" $((SECONDS - started)))")
-	fi
-	out=$work/$name.tap
-	started=$SECONDS
+trap 'kill $(jobs -rp) 2>/dev/null; wait; exit 130' INT TERM
+
+# Run one scenario; its status and seconds in $work/NAME.end, last of all.
+run_one() { # name
+	local script=$here/scenarios/$1.sh started=$SECONDS limit child status
 	# The first line that says "limit: N" bounds the scenario, in seconds.
 	limit=$(sed -n 's/^# limit: \([0-9]*\)$/\1/p' "$script" 2>/dev/null | head -1)
 	# The scenario's shell is process 1 of its namespace and does not hear a SIGTERM.
 	timeout -s KILL "${limit:-300}" unshare --net --pid --fork --kill-child --mount-proc \
-		bash "$script" >"$out" 2>"$work/$name.err" </dev/null &
+		bash "$script" >"$work/$1.tap" 2>"$work/$1.err" </dev/null &
 	child=$!
+	trap 'kill "$child"; exit 130' TERM
 	wait "$child"
 	status=$?
-	child=
-	pass_on "$name" "$out"
+	echo "$status $((SECONDS - started))" >"$work/$1.new"
+	mv "$work/$1.new" "$work/$1.end"
+}
+
+report() { # name
+	local out=$work/$1.tap status seconds
+	read -r status seconds <"$work/$1.end"
+	echo "# scenario: $1"
+	pass_on "$1" "$out"
 	grep -q '^not ok' "$out" && bad=1
-	if [ $status != 0 ] && ! grep -q '^not ok' "$out"; then
-		result "not ok" "$name: runs to its end (status $status; 137: timed out)"
+	if [ "$status" != 0 ] && ! grep -q '^not ok' "$out"; then
+		result "not ok" "$1: runs to its end (status $status; 137: timed out)"
 	fi
-	[ ! -s "$work/$name.err" ] || tail -n 20 "$work/$name.err" | sed 's/^/# stderr: /'
-	[ -z "${NFSRDMA_VM_KEEP:-}" ] || cp "$out" "$work/$name.err" "$NFSRDMA_VM_KEEP/"
-	times+=("$(printf '%-20s %4d s, %d checks' "$name" $((SECONDS - started)) "$(grep -cE '^(not )?ok ' "$out")")")
+	[ ! -s "$work/$1.err" ] || tail -n 20 "$work/$1.err" | sed 's/^/# stderr: /'
+	[ -z "${NFSRDMA_VM_KEEP:-}" ] || cp "$out" "$work/$1.err" "$NFSRDMA_VM_KEEP/"
+	times+=("$(printf '%-20s %4d s, %d checks' "$1" "$seconds" "$(grep -cE '^(not )?ok ' "$out")")")
+}
+
+# Reports come in the order of the names, whichever is done first.
+next=0
+report_done() {
+	while [ $next -lt ${#names[@]} ] && [ -e "$work/${names[next]}.end" ]; do
+		report "${names[next]}"
+		next=$((next + 1))
+	done
+}
+
+# Wait until fewer than that many scenarios run.
+fewer_than() { # count
+	while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do
+		wait -n
+		report_done
+	done
+	report_done
+}
+
+# Some scenarios need another kernel: false, with their end written, where that cannot be made.
+needs_met() { # name
+	local made status begun=$SECONDS
+	grep -qx '# needs: qemu' "$here/scenarios/$1.sh" 2>/dev/null && [ -z "${VM_QEMU:-}" ] || return 0
+	made=$("$here/qemu-kernel.sh")
+	status=$?
+	times+=("$(printf '%-20s %4d s' "the kernel for QEMU" $((SECONDS - begun)))")
+	[ $status != 0 ] || { export VM_QEMU=$made; return 0; }
+	if [ $status = 77 ]; then
+		echo "ok 1 - guests with an IOMMU run # SKIP $made" >"$work/$1.tap"
+	else
+		echo "not ok 1 - the kernel for QEMU can be made" >"$work/$1.tap"
+	fi
+	: >"$work/$1.err"
+	echo "0 0" >"$work/$1.end"
+	return 1
+}
+
+started=$SECONDS
+for name in "${names[@]}"; do
+	needs_met "$name" || continue
+	# One that measures time says so: nothing else runs meanwhile.
+	alone=$(grep -cx '# alone' "$here/scenarios/$name.sh" 2>/dev/null)
+	fewer_than $((${alone:-0} ? 1 : at_once))
+	run_one "$name" &
+	[ "${alone:-0}" = 0 ] || fewer_than 1
 done
+fewer_than 1
+times+=("$(printf '%-20s %4d s, %d at once' "all scenarios" $((SECONDS - started)) "$at_once")")
 printf '# time: %s\n' "${times[@]}"
 echo "1..$n"
 exit $bad

@@ -4,6 +4,7 @@
 # What is asserted is that all of it runs and that the library registers nothing meanwhile; figures are printed
 # as a table (and kept with NFSRDMA_VM_KEEP), because a guest on a shared machine proves no speed.
 # limit: 900
+# alone
 # peer: bench | nfsrdma-bench over rxe, siw, iwarp; kernel client over rxe, siw, tcp | nfsd in the guest
 . "$(dirname "$0")/../lib.sh"
 rounds=${NFSRDMA_BENCH_ROUNDS:-2} seconds=${NFSRDMA_BENCH_SECONDS:-0.5}

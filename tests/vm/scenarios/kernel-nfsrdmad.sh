@@ -13,7 +13,7 @@ entries=100000
 
 vm_tap
 # A real tree: this project's own.
-tar -C "$SRC" -cf "$T/tree.tar" client transport mr wire util tools tests docs man README.md configure.ac
+tar -C "$SRC" -cf "$T/tree.tar" client transport mr wire util iommu-aware tools docs man README.md
 # The server outside: iwarp only, there is no device here.
 mkdir -p "$T/export" "$T/state"
 head -c 9000001 /dev/urandom >"$T/export/given"
@@ -65,7 +65,7 @@ tree() { # directory, name
 	rm -r \$d; tap "\$name: and removes it" \$?
 }
 verify() { # directory, name
-	timeout 120 fio --name=v --filename=\$1/fio --size=24m --rw=randrw --bsrange=4k-256k --direct=1 --ioengine=psync \\
+	timeout 120 fio --name=v --filename=\$1/fio --size=16m --rw=randrw --bsrange=4k-256k --direct=1 --ioengine=psync \\
 		--verify=crc32c --verify_fatal=1 --do_verify=1 --minimal --randseed=7 >/tmp/fio 2>&1
 	tap "\$2: fio verifies random writes and reads" \$?
 	[ \$tap_bad = 0 ] || tail -n 5 /tmp/fio

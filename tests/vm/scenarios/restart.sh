@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # restart - the server goes away and comes back, and the link goes down and up, in the middle of a copy: it completes
 # and compares; told to be soft, it fails in time and in words.  (rxe's link: in two-guests, because an rxe whose own
-# interface was down while the CM had something to send never sends a CM message again.)
+# interface was down while the CM had something to send makes no connection any more.)
 # limit: 500
 # peer: rxe | client over verbs on rxe | nfsd on rxe
 # peer: siw | client over verbs on siw | nfsd on siw
