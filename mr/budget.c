@@ -31,10 +31,9 @@ static uint64_t mr_half_of_memory(void)
 }
 
 void mr_budget_init(struct mr_budget *budget, const struct mr_pool_params *params,
-		    const struct mr_provider *provider, const struct iommu_facts *facts)
+		    const struct mr_provider *provider, const struct iommu_facts *facts,
+		    uint64_t cgroup)
 {
-	uint64_t cgroup = mr_cgroup_limit("");
-
 	memset(budget, 0, sizeof(*budget));
 	budget->memlock = UINT64_MAX;
 	if (provider->registers && !facts->ipc_lock)

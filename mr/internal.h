@@ -336,7 +336,8 @@ uint64_t mr_cgroup_limit(const char *root);
 int mr_budget_reserve(struct mr_pool *pool, size_t len, struct util_err *err);
 void mr_budget_return(struct mr_pool *pool, size_t len);
 void mr_budget_init(struct mr_budget *budget, const struct mr_pool_params *params,
-		    const struct mr_provider *provider, const struct iommu_facts *facts);
+		    const struct mr_provider *provider, const struct iommu_facts *facts,
+		    uint64_t cgroup);
 /* May len more bytes be asked for?  0 or -ENOMEM with err naming the limit. */
 int mr_budget_look(struct mr_pool *pool, enum mr_kind kind, size_t len, struct util_err *err);
 /* Complete err for a refusal that came from below. */

@@ -16,6 +16,7 @@ EXTRA_DIST += \
 	%D%/install.sh \
 	%D%/libnfs-tools.sh \
 	%D%/matrix.sh \
+	%D%/modes.sh \
 	%D%/nfsrdmad.sh \
 	%D%/quickstart.sh \
 	%D%/steady.sh \

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# steady.sh - the steady state of pool mode costs no registration, pin, map or malloc per I/O and at most one doorbell
-# per RPC: seen by strace, VmPin and a counting allocator, and compared with the library's own counters.
+# steady.sh - the steady state of pool and of window mode costs no registration, pin, map or malloc per I/O and at most
+# one doorbell per RPC: seen by strace, VmPin and a counting allocator, and compared with the library's own counters.
 . "$(dirname "$0")/../lib.sh"
 count=2000
 
@@ -35,6 +35,9 @@ for k in ("registrations", "deregistrations", "pages_charged", "pages_released",
     want(f"the ledger's {k} grew by {d[k]}", d[k] == 0)
 if sys.argv[6] != "tcp":
     want(f"the ledger says {d['pages_charged_now_total']*4} kB pinned, VmPin {d['vm_pin_kb_after']}", d["pages_charged_now_total"]*4 == d["vm_pin_kb_after"])
+if sys.argv[6] == "windows":
+    want(f"{d['windows_bound']} windows bound for {n} operations", d["windows_bound"] >= n or d["windows_bound"] == 0)
+    want(f"{d['windows_now_total']} still bound", d["windows_now_total"] == 0)
 want(f"{d['rpcs']} RPCs for {n} operations", d["rpcs"] >= n)
 want(f"{d['doorbells']} doorbells for {d['rpcs']} RPCs", d["doorbells"] <= d["rpcs"])
 want(f"strace saw {sub} sends, the counters {d['doorbells']} doorbells and {d['progress_sends']} sends for the peer's reads", abs(d["doorbells"] + d["progress_sends"] - sub) <= 2)
@@ -52,6 +55,8 @@ for depth in 1 8; do
 	for mode in read write; do
 		one iwarp "$rdma" $mode 4096 $depth
 		one iwarp "$rdma" $mode 262144 $depth
+		one windows "$rdma,mr=window" $mode 4096 $depth
+		one windows "$rdma,mr=window" $mode 262144 $depth
 		one tcp "$tcp" $mode 262144 $depth
 	done
 done

@@ -195,6 +195,34 @@ Test(mr_budget, a_small_budget_serves_one_size_after_another)
 	mr_pool_destroy(pool);
 }
 
+Test(mr_budget, the_cgroups_limit_is_named_with_its_number_and_the_remedy)
+{
+	struct iommu_facts facts = {.memlock_soft = UINT64_MAX, .ipc_lock = true};
+	struct mr_pool_params params = {.slab_size = 256 << 10};
+	struct mr_ledger_snapshot snap;
+	struct fake_provider fake;
+	struct mr_lease *leases[8];
+	struct util_err err = {0};
+	struct mr_pool *pool;
+	unsigned n = 0;
+
+	fake_provider_init(&fake);
+	pool = fake_pool(&fake.p, &params);
+	mr_budget_init(&pool->budget, &params, &fake.p, &facts, 2 << 20);
+	while (n < 8 && !mr_lease_take(pool, MR_KIND_READ, 262144, &leases[n], &err))
+		n++;
+	cr_assert_eq(n, 4, "half of it is for others");
+	cr_assert(strstr(err.what, "half of the cgroup's memory.max is 1 MiB"), "%s", err.what);
+	cr_assert(strstr(err.hint, "max-pinned="), "%s", err.hint);
+	mr_ledger_read(mr_pool_ledger(pool), &snap);
+	cr_assert_gt(snap.limit_refusals, 0);
+	cr_assert_eq(snap.bytes_registered_now, 1 << 20);
+	cr_assert_eq(fake.registered, fake.calls, "nothing beyond it was asked for");
+	while (n)
+		mr_lease_give(leases[--n]);
+	mr_pool_destroy(pool);
+}
+
 Test(mr_budget, a_refusal_from_below_is_waited_out_once_then_not_again)
 {
 	struct fake_provider fake;
@@ -210,6 +238,7 @@ Test(mr_budget, a_refusal_from_below_is_waited_out_once_then_not_again)
 	pool = fake_pool(&fake.p, &params);
 	cr_assert_eq(mr_lease_take(pool, MR_KIND_READ, 1 << 20, &lease, &err), -ENOMEM);
 	cr_assert(strstr(err.what, "the memlock limit is 8 MiB"), "%s", err.what);
+	cr_assert(strstr(err.hint, "all processes of a user share it"), "%s", err.hint);
 	first = fake.calls;
 	cr_assert_eq(first, 5, "once, and once after each of four pauses");
 	cr_assert_eq(mr_lease_take(pool, MR_KIND_READ, 1 << 20, &lease, &err), -ENOMEM);

@@ -32,7 +32,7 @@ static uint32_t next_random(uint32_t *state)
 	return *state >> 8;
 }
 
-/* One stamp at each 64 bytes of len. */
+/* One stamp at each page of it and one at its end. */
 static void stamp(struct mr_lease *lease, uint64_t value)
 {
 	for (size_t at = 0; at + 8 <= lease->size; at += 4096)
@@ -151,4 +151,132 @@ Test(mr_model, nobody_touches_what_is_given, .timeout = 60)
 	struct mr_pool_params params = {.poison = true, .max_pinned = 16 << 20};
 
 	model_run(&params, 3);
+}
+
+/* ---- real pins ---------------------------------------------------------------------------- */
+
+#define PHASES 60
+#define PHASE_STEPS 400
+
+/* Threads run freely for a phase, then stand still while one of them looks. */
+struct pinned {
+	struct mr_pool *pool;
+	struct mr_ledger ledger;
+	pthread_barrier_t barrier;
+	unsigned seed, looks;
+	uint64_t pinned_most;
+};
+
+static uint64_t vm_pin_pages(void)
+{
+	struct iommu_pins pins;
+
+	cr_assert_eq(iommu_pins_read(&pins, 0, NULL), 0);
+	return pins.vm_pin_kb / 4;
+}
+
+static void look(struct pinned *p)
+{
+	struct mr_ledger_snapshot snap;
+	uint64_t pages = vm_pin_pages();
+
+	mr_ledger_read(&p->ledger, &snap);
+	cr_assert_eq(snap.pages_charged_now, pages, "ledger %lu, VmPin %lu",
+		     (unsigned long)snap.pages_charged_now, (unsigned long)pages);
+	if (pages > p->pinned_most)
+		p->pinned_most = pages;
+	p->looks++;
+}
+
+/* A lease of this thread, and what a peer may reach of it. */
+struct hold {
+	struct mr_lease *lease;
+	struct mr_grant *grant;
+};
+
+static void hold_take(struct pinned *p, struct mr_binder *binder, struct hold *h, uint32_t *rng)
+{
+	enum mr_kind kind = next_random(rng) % 2 ? MR_KIND_READ : MR_KIND_WRITE;
+	size_t len = 4096 * (1 + next_random(rng) % 16);
+
+	if (mr_lease_take(p->pool, kind, len, &h->lease, NULL)) {
+		h->lease = NULL;
+		return;
+	}
+	if (mr_grant_open(binder, h->lease, h->lease->addr, len, kind, &h->grant, NULL))
+		h->grant = NULL;
+}
+
+static void hold_give(struct mr_binder *binder, struct hold *h)
+{
+	if (h->grant)
+		cr_assert_eq(mr_grant_close(binder, h->grant), 0);
+	mr_lease_give(h->lease);
+	*h = (struct hold){0};
+}
+
+static void *pinned_thread(void *arg)
+{
+	struct pinned *p = arg;
+	struct hold held[HELD] = {0};
+	uint32_t rng = __atomic_add_fetch(&p->seed, 77, __ATOMIC_RELAXED);
+	struct mr_binder *binder;
+
+	cr_assert_eq(mr_binder_create(&binder, p->pool, HELD, NULL), 0);
+	for (unsigned step = 0; step < PHASES * PHASE_STEPS; step++) {
+		struct hold *h = &held[next_random(&rng) % HELD];
+
+		if (next_random(&rng) % 200 == 0)
+			mr_pool_trim(p->pool);
+		if (h->lease)
+			hold_give(binder, h);
+		else
+			hold_take(p, binder, h, &rng);
+		if (step % PHASE_STEPS)
+			continue;
+		if (pthread_barrier_wait(&p->barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+			look(p);
+		pthread_barrier_wait(&p->barrier);
+	}
+	for (unsigned i = 0; i < HELD; i++)
+		if (held[i].lease)
+			hold_give(binder, &held[i]);
+	mr_binder_destroy(binder);
+	return NULL;
+}
+
+static void pinned_run(enum mr_mode mode)
+{
+	struct pinning_provider pinning;
+	struct mr_pool_params params = {
+		.mode = mode, .max_pinned = 6 << 20, .slab_size = 512 << 10};
+	struct pinned p = {.seed = 7};
+	pthread_t threads[THREADS];
+
+	if (pinning_provider_init(&pinning))
+		cr_skip_test("io_uring is forbidden here: nothing to pin with");
+	mr_ledger_init(&p.ledger, NULL);
+	params.ledger_parent = &p.ledger;
+	p.pool = fake_pool(&pinning.p, &params);
+	pthread_barrier_init(&p.barrier, NULL, THREADS);
+	for (unsigned i = 0; i < THREADS; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, pinned_thread, &p), 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&p.barrier);
+	cr_assert_eq(p.looks, PHASES);
+	cr_assert_gt(p.pinned_most, 0, "nothing was ever pinned");
+	mr_pool_destroy(p.pool);
+	look(&p);
+	cr_assert_eq(vm_pin_pages(), 0);
+}
+
+Test(mr_model, the_ledger_is_vmpin_between_the_steps_of_threads, .timeout = 60)
+{
+	pinned_run(MR_MODE_POOL);
+}
+
+Test(mr_model, the_ledger_is_vmpin_where_threads_register_per_io, .timeout = 60)
+{
+	pinned_run(MR_MODE_PER_IO);
 }

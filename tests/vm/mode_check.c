@@ -6,9 +6,10 @@
  *     mode_check TARGET OPTIONS MODE refused    mounting fails, and says why
  *
  * Writes the file /mode-check and reads it back, one call at a time and sixteen at once, then holds
- * the ledger against what the mode says about itself and against VmPin.  In cache mode memory is
- * taken away and mapped anew under a registration, which verify mode must notice.  Prints TAP; the
- * client is used through its public interface alone.
+ * the ledger against what the mode says about itself and against VmPin.  Memory of the application
+ * is registered and deregistered, and read into where it cannot be pinned.  With mr-verify and
+ * mr-monitor=off in OPTIONS, memory is taken away and mapped anew under a cached registration, which
+ * must be noticed.  Prints TAP; the client is used through its public interface alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "client/nfsrdma.h"
 #include "iommu-aware/iommu.h"
@@ -45,8 +47,10 @@ static bool tap(bool good, const char *claim)
 	X(registrations)                                                                           \
 	X(deregistrations)                                                                         \
 	X(pages_charged_now)                                                                       \
-	X(windows_bound) X(windows_now) X(windows_dropped) X(invalidations_local)                  \
-		X(invalidations_remote) X(invalidation_batches) X(cache_stale) X(iova_reuses)
+	X(windows_bound)                                                                           \
+	X(windows_now)                                                                             \
+	X(windows_dropped) X(invalidations_local) X(invalidations_remote) X(invalidation_batches)  \
+		X(cache_stale) X(iova_reuses) X(bounces)
 
 struct counters {
 #define DECLARE(name) uint64_t name;
@@ -218,8 +222,73 @@ static void check_stale(struct nfsrdma *mount, struct nfsrdma_file *file)
 		munmap(mem, RECORD);
 }
 
+/* A buffer made of memory of ours, as long as it is registered. */
+static void check_registered(struct nfsrdma *mount, struct nfsrdma_file *file)
+{
+	uint8_t *mem =
+		mmap(NULL, 2 * RECORD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct counters was = counters(mount), now;
+	struct nfsrdma_buf *buf, *none;
+	unsigned done = 0;
+
+	/* Neither its beginning nor its end is a page's. */
+	if (!tap(nfsrdma_mem_register(mount, &buf, mem + 100, RECORD + 200,
+				      NFSRDMA_BUF_READ | NFSRDMA_BUF_WRITE) == 0,
+		 "memory of ours becomes a buffer"))
+		return;
+	tap(nfsrdma_pread(file, buf, 10, RECORD, 3 * RECORD) == (ssize_t)RECORD &&
+		    filled(mem + 110, 3) && mem[109] == 0 && mem[110 + RECORD] == 0,
+	    "and is read into in place, to the byte");
+	fill(mem + 100, 3);
+	tap(nfsrdma_pwrite(file, buf, 0, RECORD, 3 * RECORD) == (ssize_t)RECORD &&
+		    nfsrdma_fsync(file) == 0,
+	    "and written from");
+	nfsrdma_pread_async(file, buf, 0, RECORD, 0, count, &done);
+	tap(nfsrdma_mem_deregister(buf) == -EBUSY, "it is not let go under a call");
+	while (nfsrdma_outstanding(mount))
+		nfsrdma_process(mount, -1);
+	tap(done == 1 && nfsrdma_mem_deregister(buf) == 0, "but afterwards");
+	now = counters(mount);
+	tap(now.registrations - was.registrations == now.deregistrations - was.deregistrations &&
+		    now.pages_charged_now == was.pages_charged_now,
+	    "and then nothing of it is left");
+	mprotect(mem, 2 * RECORD, PROT_READ);
+	tap(nfsrdma_mem_register(mount, &none, mem, RECORD, NFSRDMA_BUF_READ) == -EFAULT,
+	    "memory that cannot be written to is refused");
+	munmap(mem, 2 * RECORD);
+}
+
+/* Reading into a shared mapping of a file, which some devices cannot pin. */
+static void check_bounce(struct nfsrdma *mount, struct nfsrdma_file *file)
+{
+	const char *folder = getenv("TMPDIR");
+	struct counters was = counters(mount);
+	struct nfsrdma_buf *buf;
+	char path[256];
+	bool pinnable;
+	uint8_t *mem;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/mode-check.XXXXXX", folder ? folder : "/tmp");
+	fd = mkstemp(path);
+	if (fd < 0 || ftruncate(fd, (off_t)RECORD))
+		return;
+	unlink(path);
+	mem = mmap(NULL, RECORD, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	pinnable = !nfsrdma_mem_register(mount, &buf, mem, RECORD, NFSRDMA_BUF_READ);
+	if (pinnable)
+		nfsrdma_mem_deregister(buf);
+	printf("# a shared mapping of %s %s pinned here\n", path,
+	       pinnable ? "can be" : "cannot be");
+	tap(nfsrdma_pread_copy(file, mem, RECORD, 5 * RECORD) == (ssize_t)RECORD && filled(mem, 5),
+	    "a mapping of a file is read into all the same");
+	tap(pinnable || counters(mount).bounces > was.bounces, "by way of the pool, and counted");
+	munmap(mem, RECORD);
+	close(fd);
+}
+
 static bool work(struct nfsrdma *mount, struct nfsrdma_file *file, struct nfsrdma_buf *buf,
-		 const char *mode)
+		 const char *mode, const char *options)
 {
 	struct counters was, now;
 
@@ -233,7 +302,10 @@ static bool work(struct nfsrdma *mount, struct nfsrdma_file *file, struct nfsrdm
 	now = counters(mount);
 	print(&now);
 	check_mode(mode, &was, &now);
-	if (!strcmp(mode, "cache"))
+	check_registered(mount, file);
+	if (!strcmp(mode, "cache") || !strcmp(mode, "per-io"))
+		check_bounce(mount, file);
+	if (strstr(options, "mr-verify"))
 		check_stale(mount, file);
 	tap(counters(mount).pages_charged_now == pinned_pages(),
 	    "the ledger equals VmPin to the page");
@@ -275,8 +347,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: mode_check TARGET OPTIONS MODE [refused]\n");
 		return 2;
 	}
-	snprintf(text, sizeof(text), "%s,mr=%s%s", argv[2], argv[3],
-		 strcmp(argv[3], "cache") ? "" : ",mr-verify");
+	snprintf(text, sizeof(text), "%s,mr=%s", argv[2], argv[3]);
 	opts.opts = text;
 	opts.log = log_line;
 	opts.log_level = NFSRDMA_LOG_WARN;
@@ -288,7 +359,7 @@ int main(int argc, char **argv)
 					 NFSRDMA_BUF_READ | NFSRDMA_BUF_WRITE) == 0,
 		 "opens a file and gets a buffer"))
 		return 1;
-	work(mount, file, buf, argv[3]);
+	work(mount, file, buf, argv[3], argv[2]);
 	nfsrdma_buf_put(buf);
 	tap(nfsrdma_close(file) == 0 && nfsrdma_unlink(mount, "/mode-check") == 0, "cleans up");
 	nfsrdma_umount(mount);

@@ -24,10 +24,12 @@ run() {
 	timeout 60 /build/tests/vm/mode_check "$2:/export" "proto=rdma,$3" $4 $5 >"/ctl/$1.tap" 2>"/ctl/$1.err"
 	echo $? >"/ctl/$1.status"
 }
-for mode in pool window per-io cache; do
+for mode in pool window per-io; do
 	run rxe-nfsd-$mode 10.91.0.1 fabric=verbs,$nfsd $mode
 	run rxe-nfsrdmad-$mode 10.91.0.1 fabric=verbs,$ours $mode
 done
+run rxe-nfsd-cache 10.91.0.1 fabric=verbs,mr-verify,mr-monitor=off,$nfsd cache
+run rxe-nfsrdmad-cache 10.91.0.1 fabric=verbs,mr-verify,mr-monitor=off,$ours cache
 for mode in pool per-io; do
 	run siw-nfsd-$mode 10.92.0.1 fabric=verbs,$nfsd $mode
 	run siw-nfsrdmad-$mode 10.92.0.1 fabric=verbs,$ours $mode
