@@ -136,8 +136,16 @@ static int access_node(struct nfsrdma *mount, struct client_node *node, int mode
 	err = client_access(mount, &node->fh, want, &got);
 	if (err)
 		return err;
-	if ((got & want) != want)
-		return client_error(mount, -EACCES, "%s", strerror(EACCES));
+	if ((got & want) != want) {
+		client_error(mount, -EACCES, "%s", strerror(EACCES));
+		util_err_hint(&mount->err, "%s",
+			      mode & W_OK
+				      ? "the server decides by uid, gid and groups (root may be "
+					"squashed), or the export is read-only"
+				      : "the server decides by uid, gid and groups (root may be "
+					"squashed); -o uid=,gid= choose others");
+		return -EACCES;
+	}
 	return 0;
 }
 

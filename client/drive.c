@@ -22,6 +22,9 @@
 
 #include "client/internal.h"
 
+/* How long to sleep where a connection has no descriptor to wait on. */
+#define BLIND_MS 10
+
 void client_callback(struct nfsrdma *mount, nfsrdma_done *done, void *arg, ssize_t n)
 {
 	mount->outstanding--;
@@ -111,6 +114,10 @@ static void sleep_poll(struct nfsrdma *mount, int timeout_ms)
 					   .events = POLLIN};
 	if (mount->aux)
 		fds[n++] = (struct pollfd){.fd = transport_client_fd(mount->aux), .events = POLLIN};
+	/* Out of descriptors, a connection has none to wait on: look at it from time to time. */
+	for (nfds_t i = 0; i < n; i++)
+		if (fds[i].fd < 0 && (timeout_ms < 0 || timeout_ms > BLIND_MS))
+			timeout_ms = BLIND_MS;
 	poll(fds, n, timeout_ms);
 }
 

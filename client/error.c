@@ -32,6 +32,12 @@ static const char *default_hint(int code, uint32_t nfs_status)
 		return nfs_status ? "the server decides by uid, gid and groups (root may be "
 				    "squashed); -o uid=,gid= choose others"
 				  : "";
+	case -ENOSPC:
+		return nfs_status ? "the file system on the server is full" : "";
+	case -EROFS:
+		return nfs_status ? "the export is read-only on the server" : "";
+	case -EMFILE:
+		return "raise ulimit -n";
 	case -EDQUOT:
 		return "the quota on the server is used up";
 	case -EDEADLK:

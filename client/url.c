@@ -144,7 +144,8 @@ static int url_parse(struct client_target *t, const char *target, struct util_er
 	if (ret == -ENAMETOOLONG)
 		return target_bad(err, target, "the path is too long", "");
 	if (ret)
-		return target_bad(err, target, "a % that is not followed by two hex digits",
+		return target_bad(err, target,
+				  "a % that is not followed by two hex digits, or is %00",
 				  "write % itself as %25");
 	if (!t->path[0])
 		strcpy(t->path, "/");
@@ -186,6 +187,9 @@ static int scheme(const char *target, struct util_err *err)
 	size_t len = strcspn(target, ":/");
 
 	if (strncmp(target + len, "://", 3) != 0 || len == 0)
+		return 0;
+	/* 10.0.0.1://dir is a server and a path: schemes have no dots that we would know of */
+	if (memchr(target, '.', len))
 		return 0;
 	if (len == 3 && !strncasecmp(target, "nfs", 3))
 		return 1;

@@ -86,6 +86,10 @@ check "without gnuplot it says what to install" without
 # ---- one document against another
 one() { timeout 60 "$BENCH" -i0 -i1 -s1m -r64k -t2 "$@" >"$T/out" 2>"$T/err"; }
 one --json "$T/a.json"
+echo '{"schema":"nfsrdma-bench/1"}' >"$T/empty.json"
+"$BENCH" --compare "$T/empty.json" "$T/a.json" >"$T/out" 2>"$T/err"
+[ $? = 1 ] && grep -q 'it has no tests' "$T/err" && ok "a document without tests is not compared" ||
+	not_ok "a document without tests is not compared" "$(cat "$T/out" "$T/err")"
 same() { "$BENCH" --compare "$T/a.json" "$T/a.json" >"$T/out" && [ "$(grep -c 'ratio  1.000' "$T/out")" = 8 ]; }
 check "a comparison of a document with itself has ratios of 1" same
 python3 - "$T/a.json" "$T/fast.json" <<'PY'

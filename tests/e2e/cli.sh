@@ -61,6 +61,12 @@ n stat $S/dir/hello | grep -q 'Size: 6 .*regular file' && ok "stat shows size an
 n df $S | awk 'NR==2 && $1>0 {ok=1} END {exit !ok}' && ok "df shows the size" || not_ok "df shows the size"
 refuses "a missing file is one line and status 1" 1 '^nfsrdma: stat: .*/nothing: No such file' n stat $S/nothing
 refuses "a missing export is one line and status 1" 1 '^nfsrdma: ls: ' n ls 127.0.0.1:/nowhere/at/all
+refuses "a target with two slashes is no URL" 1 'stat: .*nothing: No such file' n stat "127.0.0.1:/${S#127.0.0.1:}/nothing"
+refuses "a copy that cannot be made is named as it was asked for" 1 "create 127.0.0.1:.*/nodir/x: No such file" n cp "$NFSRDMA" $S/nodir/x
+for few in 6 7 8 9; do
+	(ulimit -n $few; timeout 20 "$NFSRDMA" -o $OPTS stat $S/dir </dev/null >/dev/null 2>&1); echo $?
+done >"$T/few"
+check "short of descriptors it works or says so, and does not hang" test -z "$(grep -v '^[01]$' "$T/few")"
 refuses "a closed port is one line and status 1" 1 refused timeout 20 "$NFSRDMA" -o port=1,proto=tcp,mountport=1 ls $S
 
 # ---- making, moving, removing
@@ -141,7 +147,7 @@ n cp -p "$T/new" $S/keep && [ "$(stat -c '%a %Y' "$E/keep")" = "$(stat -c '%a %Y
 truncate -s 64M "$T/sparse"; printf data | dd of="$T/sparse" bs=1M seek=33 conv=notrunc status=none
 n cp "$T/sparse" $S/sparse && same "$T/sparse" "$E/sparse" && [ "$(stat -c %b "$E/sparse")" -lt 8192 ] && ok "holes stay holes on the way in" || not_ok "holes stay holes on the way in" "$(stat -c '%s %b' "$E/sparse")"
 n cp $S/sparse "$T/sparse2" && same "$T/sparse" "$T/sparse2" && [ "$(stat -c %b "$T/sparse2")" -lt 8192 ] && ok "and on the way out" || not_ok "and on the way out" "$(stat -c '%s %b' "$T/sparse2")"
-n --json cp "$T/src" $S/f | python3 -c 'import json,sys; d=json.load(sys.stdin); assert d["files"]==1 and d["bytes"]==20000003 and d["complete"]' && ok "cp --json sums up" || not_ok "cp --json sums up"
+n -v --json cp "$T/src" $S/f | python3 -c 'import json,sys; d=json.load(sys.stdin); assert d["files"]==1 and d["bytes"]==20000003 and d["complete"]' && ok "cp --json sums up" || not_ok "cp --json sums up"
 n --stats cp "$T/src" $S/f 2>"$T/err" && grep -Eq '^transport rpcs [1-9]' "$T/err" && grep -Eq '^ledger iova_reuses [1-9]' "$T/err" && ok "--stats prints ledger and transport" || not_ok "--stats prints ledger and transport" "$(cat "$T/err")"
 script -qec "'$NFSRDMA' -o $OPTS cp 127.0.0.1:/null/zeros /dev/null" /dev/null >"$T/bar" 2>&1 </dev/null & pid=$!
 LIB_PIDS+=($pid); sleep 3; kill $pid 2>/dev/null; wait $pid 2>/dev/null

@@ -197,12 +197,19 @@ Test(bench_doc, the_baseline_fails_what_is_slower_and_nothing_else)
 
 Test(bench_doc, a_comparison_has_a_ratio_for_each_file)
 {
-	json_t *docs[] = {doc_of(1000), doc_of(1500), json_object()};
+	json_t *docs[] = {doc_of(1000), doc_of(1500), doc_of(1)};
 	char *names[] = {"a", "b", "c"}, *printed = NULL;
+	struct util_err err = {0};
 	size_t len = 0;
 	FILE *out = open_memstream(&printed, &len);
 
-	cr_assert_eq(compare_print(out, docs, names, 3), 0);
+	/* another test's document */
+	json_object_set_new(json_array_get(json_object_get(docs[2], "tests"), 0), "name",
+			    json_string("rewriters"));
+	cr_assert_eq(compare_print(out, docs, names, 3, &err), 0);
+	docs[2] = json_object();
+	cr_assert_eq(compare_print(out, docs, names, 3, &err), -ENODATA);
+	cr_assert_str_eq(err.what, "c: it has no tests");
 	fclose(out);
 	cr_assert(strstr(printed, "ratio  1.500"), "%s", printed);
 	cr_assert(strstr(printed, "  c                                     -\n"), "%s", printed);

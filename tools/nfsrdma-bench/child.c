@@ -230,7 +230,8 @@ static void child_log_write(struct bench_child *child)
 			(double)child->log[i].ns / 1e3,
 			(unsigned long long)child->team->opts->record);
 	if (fclose(f))
-		child->failed = util_err_set(&child->err, -EIO, "write %s: no room?", name);
+		child->failed =
+			util_err_set(&child->err, -errno, "write %s: %s", name, strerror(errno));
 }
 
 static void child_finish(struct bench_child *child)

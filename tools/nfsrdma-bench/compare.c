@@ -55,13 +55,17 @@ static void compare_tables(FILE *out, const struct compare_table *tables, char *
 	}
 }
 
-int compare_print(FILE *out, json_t *const *docs, char *const *names, unsigned count)
+int compare_print(FILE *out, json_t *const *docs, char *const *names, unsigned count,
+		  struct util_err *err)
 {
 	struct compare_table *tables = calloc(count, sizeof(*tables));
 	int ret = tables ? 0 : -ENOMEM;
 
 	for (unsigned i = 0; i < count && !ret; i++)
 		ret = doc_rows(docs[i], &tables[i].rows, &tables[i].count);
+	for (unsigned i = 0; i < count && !ret; i++)
+		if (!tables[i].count)
+			ret = util_err_set(err, -ENODATA, "%s: it has no tests", names[i]);
 	if (!ret)
 		compare_tables(out, tables, names, count);
 	for (unsigned i = 0; tables && i < count; i++)

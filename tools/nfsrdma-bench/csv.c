@@ -92,8 +92,9 @@ int csv_write(const json_t *doc, const char *name, struct util_err *err)
 	for (unsigned i = 0; i < count; i++)
 		csv_row(f, &rows[i]);
 	free(rows);
-	ret = fflush(f) || ferror(f) ? -EIO : 0;
-	if (own && fclose(f))
-		ret = -EIO;
-	return ret ? util_err_set(err, ret, "write %s: no room?", name) : 0;
+	errno = 0;
+	ret = fflush(f) || ferror(f) ? -(errno ? errno : EIO) : 0;
+	if (own && fclose(f) && !ret)
+		ret = -errno;
+	return ret ? util_err_set(err, ret, "write %s: %s", name, strerror(-ret)) : 0;
 }

@@ -49,7 +49,8 @@ bool doc_per_io(const json_t *test, const char *group, const char *name, double 
 /* The table of several cases, each line prefixed. */
 int table_print(FILE *out, const json_t *doc, const char *prefix);
 /* --compare: names[i] is documents[i]'s file. */
-int compare_print(FILE *out, json_t *const *docs, char *const *names, unsigned count);
+int compare_print(FILE *out, json_t *const *docs, char *const *names, unsigned count,
+		  struct util_err *err);
 /* --baseline: 0, or 1 when a test is slower than limit times the baseline's, or -errno. */
 int compare_baseline(FILE *out, const json_t *doc, const json_t *baseline, double limit,
 		     struct util_err *err);

@@ -349,7 +349,7 @@ static int main_compare(const struct bench_options *opts)
 		ret = docs[i] ? 0 : -EINVAL;
 	}
 	if (!ret)
-		ret = compare_print(stdout, docs, opts->compare, opts->ncompare);
+		ret = compare_print(stdout, docs, opts->compare, opts->ncompare, &err);
 	if (ret == -ENOMEM)
 		util_err_set(&err, ret, "no memory");
 	for (unsigned i = 0; docs && i < opts->ncompare; i++)

@@ -111,7 +111,7 @@ int copy_regular(struct copy *copy, const struct place *src, const struct stat *
 			copy_out_abandon(&out);
 	}
 	copy_in_close(&job.src);
-	if (!err && copy->cli->verbosity > 0)
+	if (!err && copy->cli->verbosity > 0 && !copy->cli->json)
 		printf("%s -> %s\n", src->shown, dst->shown);
 	return err;
 }

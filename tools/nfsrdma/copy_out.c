@@ -115,6 +115,28 @@ static int open_in_place(struct copy *copy, const struct place *dst, const struc
 	return 0;
 }
 
+/* The user knows nothing of the temporary file: name what he asked for. */
+static void create_fail(struct copy *copy, const struct place *dst, int err)
+{
+	const char *hint = nfsrdma_hint_last();
+
+	switch (err) {
+	case -EROFS:
+	case -EACCES:
+	case -EPERM:
+	case -ENOENT:
+	case -ENOTDIR:
+	case -ENOSPC:
+	case -EDQUOT:
+		if (dst->mount) {
+			cli_error(copy->cli, "create %s: %s%s%s%s", dst->shown, strerror(-err),
+				  hint[0] ? " (" : "", hint, hint[0] ? ")" : "");
+			return;
+		}
+	}
+	place_fail(copy->cli, dst, "create", err);
+}
+
 int copy_out_open(struct copy *copy, const struct place *dst, const struct stat *dst_st,
 		  mode_t mode, struct copy_out *out)
 {
@@ -139,7 +161,7 @@ int copy_out_open(struct copy *copy, const struct place *dst, const struct stat 
 	}
 	if (dst_st && (err == -EACCES || err == -EPERM))
 		return open_in_place(copy, dst, dst_st, out);
-	place_fail(copy->cli, dst, "create", err);
+	create_fail(copy, dst, err);
 	return err;
 }
 

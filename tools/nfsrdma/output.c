@@ -14,7 +14,11 @@
 
 void cli_flush(struct cli *cli)
 {
-	if (fflush(stdout) || ferror(stdout))
+	bool failed = ferror(stdout); /* of a write whose errno is gone */
+
+	errno = 0;
+	failed |= fflush(stdout) != 0;
+	if (failed)
 		cli_error(cli, "write to standard output: %s", strerror(errno ? errno : EIO));
 }
 

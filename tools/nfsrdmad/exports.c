@@ -116,7 +116,10 @@ int server_exports_add(struct server_exports *exports, const char *spec, struct 
 	if (fd < 0) {
 		ret = -errno;
 		free(dir);
-		return util_err_set(err, ret, "export %s: %s", given, strerror(-ret));
+		util_err_set(err, ret, "export %s: %s", given, strerror(-ret));
+		if (strchr(given, '='))
+			util_err_hint(err, "a NAME begins with '/': DIR=/NAME");
+		return ret;
 	}
 	name = server_path_clean(cut ? cut + 1 : dir);
 	if (!name) {
