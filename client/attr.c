@@ -233,7 +233,8 @@ static int set_time(const struct timespec *ts, enum wire_set_time *how, struct w
 	return 0;
 }
 
-int nfsrdma_utimens(struct nfsrdma *mount, const char *path, const struct timespec times[2])
+static int set_times(struct nfsrdma *mount, const char *path, unsigned flags,
+		     const struct timespec times[2])
 {
 	struct wire_sattr set = {0};
 
@@ -246,5 +247,15 @@ int nfsrdma_utimens(struct nfsrdma *mount, const char *path, const struct timesp
 		util_err_set(&err, -EINVAL, "a time before 1970 or after 2106 does not fit NFSv3");
 		return client_fail(-EINVAL, "set times of", path, &err, 0);
 	}
-	return set_path(mount, path, CLIENT_WALK_FOLLOW, "set times of", &set);
+	return set_path(mount, path, flags, "set times of", &set);
+}
+
+int nfsrdma_utimens(struct nfsrdma *mount, const char *path, const struct timespec times[2])
+{
+	return set_times(mount, path, CLIENT_WALK_FOLLOW, times);
+}
+
+int nfsrdma_lutimens(struct nfsrdma *mount, const char *path, const struct timespec times[2])
+{
+	return set_times(mount, path, 0, times);
 }

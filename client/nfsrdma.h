@@ -240,6 +240,8 @@ int nfsrdma_lchown(struct nfsrdma *mount, const char *path, uid_t uid, gid_t gid
 int nfsrdma_truncate(struct nfsrdma *mount, const char *path, uint64_t size);
 /* times as utimensat(2), with UTIME_NOW and UTIME_OMIT. */
 int nfsrdma_utimens(struct nfsrdma *mount, const char *path, const struct timespec times[2]);
+/* The same for a symbolic link itself. */
+int nfsrdma_lutimens(struct nfsrdma *mount, const char *path, const struct timespec times[2]);
 
 struct nfsrdma_statfs {
 	uint64_t total_bytes, free_bytes, avail_bytes, total_files, free_files, avail_files;

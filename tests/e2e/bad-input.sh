@@ -92,6 +92,7 @@ bad 2 2 "frobnicate" "an unknown command" nfsrdma frobnicate
 bad 2 2 "." "no command" nfsrdma
 bad 2 2 "." "a malformed target" nfsrdma ls "[::1:/e"
 bad 2 2 "export" "nfsrdmad without an export" nfsrdmad
+bad 2 2 "foo" "an unknown option in a URL" nfsrdma ls 'nfs://127.0.0.1/e?foo'
 bad 2 2 "nosuch" "nfsrdmad with an unknown option" nfsrdmad --nosuch
 bad 1 5 "No such file" "nfsrdmad with an export that is not there" nfsrdmad --export "$T/none=/x" --port 0 --tcp-port 0 --no-rpcbind --state "$T/s2"
 bad 1 5 "in use" "nfsrdmad on a port that is taken" nfsrdmad --export "$T/export=/e" --port 0 --tcp-port "$TCP_PORT" --no-rpcbind --state "$T/s3"

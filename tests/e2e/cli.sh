@@ -144,6 +144,10 @@ n cp -r $S/t1/. "$T/new-dir" && [ -e "$T/new-dir/a/one" ] && ok "dir/. copies wh
 touch -d '2011-11-11 11:11:11.111' "$T/new"; chmod 751 "$T/new"
 n cp -p "$T/new" $S/keep && [ "$(stat -c '%a %Y' "$E/keep")" = "$(stat -c '%a %Y' "$T/new")" ] && n cp -p $S/keep "$T/kept" && [ "$(stat -c '%a %y' "$T/kept")" = "$(stat -c '%a %y' "$T/new")" ] &&
 	ok "cp -p keeps mode and time, both ways" || not_ok "cp -p keeps mode and time, both ways"
+mkdir "$T/links"; ln -s nowhere "$T/links/l"; touch -h -d 2001-02-03 "$T/links/l"
+n cp -rp "$T/links" $S/links && n cp -rp $S/links "$T/links2"
+[ "$(stat -c %y "$E/links/l" "$T/links2/l" | sort -u)" = "$(stat -c %y "$T/links/l")" ] && ok "cp -rp keeps a link's times, both ways" ||
+	not_ok "cp -rp keeps a link's times, both ways" "$(stat -c %y "$E/links/l" "$T/links2/l")"
 truncate -s 64M "$T/sparse"; printf data | dd of="$T/sparse" bs=1M seek=33 conv=notrunc status=none
 n cp "$T/sparse" $S/sparse && same "$T/sparse" "$E/sparse" && [ "$(stat -c %b "$E/sparse")" -lt 8192 ] && ok "holes stay holes on the way in" || not_ok "holes stay holes on the way in" "$(stat -c '%s %b' "$E/sparse")"
 n cp $S/sparse "$T/sparse2" && same "$T/sparse" "$T/sparse2" && [ "$(stat -c %b "$T/sparse2")" -lt 8192 ] && ok "and on the way out" || not_ok "and on the way out" "$(stat -c '%s %b' "$T/sparse2")"

@@ -87,6 +87,7 @@ for proto in rdma tcp; do
 	wait $copy
 	status=$?
 	took=$((SECONDS - start))
+	check "$proto: it says that the temporary file may be left" grep -q '127.0.0.1:/e/.nfsrdma-.*part may be left' "$T/out"
 	[ $status = 1 ] && [ $took -lt 30 ] && ok "$proto: soft gives up on a silent server" ||
 		not_ok "$proto: soft gives up on a silent server" "status $status after $took s" "$(cat "$T/out")"
 	[ "$(wc -l <"$T/out")" = 1 ] && grep -q "^nfsrdma: cp: .*: .*" "$T/out" && ok "$proto: in one line that says so" ||

@@ -57,7 +57,8 @@ static void replace(struct copy *copy, const struct place *dst)
 	struct transfer_job job = {.moved = 0};
 	struct copy_out out;
 	struct stat st;
-	char left[128];
+	char left[CLI_NAME_MAX + 128], temp[CLI_NAME_MAX + 32];
+	bool beside;
 	int err = place_stat(dst, &st);
 
 	if (err && err != -ENOENT) {
@@ -69,13 +70,19 @@ static void replace(struct copy *copy, const struct place *dst)
 	job.dst = out.end;
 	err = run_job(copy, dst, &job);
 	if (err) {
-		snprintf(left, sizeof(left), "%llu bytes are in it", (unsigned long long)job.moved);
-		tell(copy, dst, &job, out.temp.path ? "it is as it was before" : left);
+		beside = out.temp.path;
+		copy_out_abandon(&out, temp, sizeof(temp));
+		if (beside)
+			snprintf(left, sizeof(left), "it is as it was before%s", temp);
+		else
+			snprintf(left, sizeof(left), "%llu bytes are in it",
+				 (unsigned long long)job.moved);
+		tell(copy, dst, &job, left);
 	} else {
 		err = copy_out_commit(copy, &out, dst, NULL);
 	}
 	if (err)
-		copy_out_abandon(&out);
+		copy_out_abandon(&out, NULL, 0);
 }
 
 static void overwrite(struct copy *copy, const struct place *dst, bool append, uint64_t offset)

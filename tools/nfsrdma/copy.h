@@ -51,7 +51,8 @@ int copy_out_sync(struct copy_out *out);
 int copy_out_commit(struct copy *copy, struct copy_out *out, const struct place *dst,
 		    const struct stat *src_st);
 /* After a failure: close, remove the temporary file. */
-void copy_out_abandon(struct copy_out *out);
+/* Remove what was made.  left (NULL: nobody asks) says in words what could not be removed, or "". */
+void copy_out_abandon(struct copy_out *out, char *left, size_t len);
 int copy_out_truncate(struct copy_out *out, uint64_t size);
 
 #endif

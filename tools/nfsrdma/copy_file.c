@@ -52,15 +52,16 @@ static int move_bytes(struct copy *copy, struct transfer_job *job, struct copy_o
 }
 
 /* What went wrong, and what that left behind. */
-static void tell_failure(struct copy *copy, const struct transfer_job *job,
-			 const struct copy_out *out, const struct place *dst,
-			 const struct stat *src_st)
+static void tell_failure(struct copy *copy, const struct transfer_job *job, struct copy_out *out,
+			 const struct place *dst, const struct stat *src_st)
 {
-	char name[CLI_NAME_MAX], left[CLI_NAME_MAX + 128];
+	char name[CLI_NAME_MAX], left[2 * CLI_NAME_MAX + 128], temp[CLI_NAME_MAX + 32];
+	bool beside = out->temp.path;
 
 	cli_safe(dst->shown, name, sizeof(name));
-	if (out->temp.path)
-		snprintf(left, sizeof(left), "%s is as it was before", name);
+	copy_out_abandon(out, temp, sizeof(temp));
+	if (beside)
+		snprintf(left, sizeof(left), "%s is as it was before%s", name, temp);
 	else
 		snprintf(left, sizeof(left), "%llu of %llu bytes are in %s",
 			 (unsigned long long)job->moved, (unsigned long long)src_st->st_size, name);
@@ -108,7 +109,7 @@ int copy_regular(struct copy *copy, const struct place *src, const struct stat *
 	if (!err) {
 		err = copy_open_files(copy, &job, &out, dst, src_st);
 		if (err)
-			copy_out_abandon(&out);
+			copy_out_abandon(&out, NULL, 0);
 	}
 	copy_in_close(&job.src);
 	if (!err && copy->cli->verbosity > 0 && !copy->cli->json)

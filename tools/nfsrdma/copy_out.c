@@ -228,13 +228,21 @@ int copy_out_commit(struct copy *copy, struct copy_out *out, const struct place 
 	return 0;
 }
 
-void copy_out_abandon(struct copy_out *out)
+void copy_out_abandon(struct copy_out *out, char *left, size_t len)
 {
+	char name[CLI_NAME_MAX];
+	int err;
+
+	if (left)
+		left[0] = '\0';
 	if (out->opened)
 		end_close(&out->end);
 	out->opened = false;
 	if (!out->temp.path)
 		return;
-	place_unlink(&out->temp);
+	err = place_unlink(&out->temp);
+	if (left && err && err != -ENOENT)
+		snprintf(left, len, ", but %s may be left",
+			 cli_safe(out->temp.shown, name, sizeof(name)));
 	place_close(&out->temp);
 }

@@ -38,6 +38,7 @@ static void complain(struct copy *copy, const struct place *place, const char *w
 static void copy_link(struct copy *copy, const struct place *src, const struct place *dst,
 		      const struct stat *src_st, const struct stat *dst_link_st)
 {
+	const struct timespec times[2] = {src_st->st_atim, src_st->st_mtim};
 	char target[PATH_MAX + 1];
 	int err = place_readlink(src, target, sizeof(target));
 
@@ -56,8 +57,12 @@ static void copy_link(struct copy *copy, const struct place *src, const struct p
 		place_fail(copy->cli, dst, "symlink", err);
 		return;
 	}
-	if (copy->preserve)
+	if (copy->preserve) {
 		place_lchown(dst, src_st->st_uid, src_st->st_gid);
+		err = place_lutimens(dst, times);
+		if (err)
+			place_fail(copy->cli, dst, "preserve the times of", err);
+	}
 }
 
 static void copy_special(struct copy *copy, const struct place *dst, const struct stat *src_st,

@@ -167,6 +167,13 @@ int place_lchown(const struct place *place, uid_t uid, gid_t gid)
 			    : errno_of(lchown(place->path, uid, gid));
 }
 
+int place_lutimens(const struct place *place, const struct timespec times[2])
+{
+	return place->mount
+		       ? nfsrdma_lutimens(place->mount, place->path, times)
+		       : errno_of(utimensat(AT_FDCWD, place->path, times, AT_SYMLINK_NOFOLLOW));
+}
+
 int place_utimens(const struct place *place, const struct timespec times[2])
 {
 	return place->mount ? nfsrdma_utimens(place->mount, place->path, times)

@@ -39,6 +39,7 @@ int place_readlink(const struct place *place, char *buf, size_t len); /* termina
 int place_mknod(const struct place *place, mode_t mode, dev_t dev);
 int place_chmod(const struct place *place, mode_t mode);
 int place_lchown(const struct place *place, uid_t uid, gid_t gid);
+int place_lutimens(const struct place *place, const struct timespec times[2]);
 int place_utimens(const struct place *place, const struct timespec times[2]);
 
 /* All the names in a directory but "." and "..", read in one go: what is done to them may change
