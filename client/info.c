@@ -157,6 +157,7 @@ int nfsrdma_options_check(const char *opts)
 
 int nfsrdma_target_is_remote(const char *target)
 {
+	struct client_options opts;
 	struct client_target t;
 	struct util_err err;
 	int ret;
@@ -165,5 +166,9 @@ int nfsrdma_target_is_remote(const char *target)
 	ret = client_target_parse(&t, target, &err);
 	if (ret == -ENOTTY)
 		return 0;
+	if (!ret) {
+		client_options_init(&opts);
+		ret = client_target_query(&t, &opts, &err);
+	}
 	return ret ? client_fail_err(ret, &err) : 1;
 }

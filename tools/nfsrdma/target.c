@@ -112,8 +112,6 @@ int cli_target_open(struct cli *cli, const char *text, struct cli_target *target
 		return err;
 	err = mount_target(cli, text, &mount);
 	if (err) {
-		if (err == -EINVAL && cli->status == CLI_OK)
-			cli->status = CLI_USAGE;
 		cli_fail(cli);
 		return err;
 	}
