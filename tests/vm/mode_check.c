@@ -208,14 +208,17 @@ static void check_stale(struct nfsrdma *mount, struct nfsrdma_file *file)
 	const int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
 	uint8_t *mem = mmap(NULL, RECORD, prot, flags, -1, 0);
 	bool good = mem != MAP_FAILED;
+	uint64_t was;
 
 	good = good && nfsrdma_pread_copy(file, mem, RECORD, 0) == (ssize_t)RECORD &&
 	       filled(mem, 0);
-	tap(good && counters(mount).cache_stale == 0, "memory of ours is read into in place");
+	tap(good, "memory of ours is read into in place");
+	/* An earlier mapping may have lain here, and have been stale. */
+	was = counters(mount).cache_stale;
 	munmap(mem, RECORD);
 	good = good && mmap(mem, RECORD, prot, flags | MAP_FIXED_NOREPLACE, -1, 0) == mem;
 	good = good && nfsrdma_pread_copy(file, mem, RECORD, RECORD) == (ssize_t)RECORD;
-	tap(good && counters(mount).cache_stale == 1,
+	tap(good && counters(mount).cache_stale == was + 1,
 	    "a mapping that went and came again is noticed to be stale");
 	tap(good && filled(mem, 1), "and what is read arrives in the new one");
 	if (good)
