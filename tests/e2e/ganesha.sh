@@ -5,7 +5,7 @@
 #
 # Installing the package would start services on the host, so its files are only unpacked, into a cache outside
 # the clone, and run from there in network, mount and process namespaces of this test's own: the server and rpcbind
-# listen on a loopback that nobody else has, and their /run, /var/lib and /etc/passwd are this test's. Which
+# listen on a loopback that nobody else has, and their /run, /var/lib and /etc are this test's. Which
 # packages: "tools/packages.sh list peer".
 #
 # ganesha.sh starts itself again inside the namespaces, with the folder of the unpacked packages as argument.
@@ -73,8 +73,11 @@ wait_for() { # SECONDS COMMAND...
 host_hide() {
 	mount --make-rprivate / && mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/lib &&
 		mkdir -p /run/rpcbind /run/ganesha /var/lib/nfs/ganesha && ip link set lo up || return 1
-	{ cat /etc/passwd; echo "_rpc:x:998:65534::/run/rpcbind:/usr/sbin/nologin"; } >"$T/passwd"
-	mount --bind "$T/passwd" /etc/passwd
+	# An /etc of our own: rpcbind wants its user, and ganesha looks for file systems in mtab, which a minimal
+	# Debian does not have.
+	mkdir "$T/etc" && cp -a /etc/. "$T/etc/" && mount --bind "$T/etc" /etc || return 1
+	echo "_rpc:x:998:65534::/run/rpcbind:/usr/sbin/nologin" >>/etc/passwd
+	ln -sfn /proc/self/mounts /etc/mtab
 }
 
 ganesha_start() {
