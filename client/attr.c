@@ -139,11 +139,8 @@ static int access_node(struct nfsrdma *mount, struct client_node *node, int mode
 	if ((got & want) != want) {
 		client_error(mount, -EACCES, "%s", strerror(EACCES));
 		util_err_hint(&mount->err, "%s",
-			      mode & W_OK
-				      ? "the server decides by uid, gid and groups (root may be "
-					"squashed), or the export is read-only"
-				      : "the server decides by uid, gid and groups (root may be "
-					"squashed); -o uid=,gid= choose others");
+			      mode & W_OK ? CLIENT_HINT_IDS ", or the export is read-only"
+					  : CLIENT_HINT_IDS "; -o uid=,gid= choose others");
 		return -EACCES;
 	}
 	return 0;

@@ -325,16 +325,13 @@ static void doctor_advice(struct doctor *d, const struct iommu_device *dev)
 {
 	struct iommu_advice advice[IOMMU_MAX_ADVICE];
 	struct iommu_survey survey;
-	struct iommu_geometry geo;
 	unsigned count;
 
 	iommu_probe_survey(&survey, NULL);
-	iommu_policy_geometry(&geo, &survey.facts, dev, 0);
-	count = iommu_advise(advice, &survey, dev, &geo);
+	count = iommu_warnings_add(advice, 0, &survey, dev);
 	for (unsigned i = 0; i < count; i++)
-		if (advice[i].level == IOMMU_ADVICE_WARN)
-			client_doctor_say(d, NFSRDMA_WARN, "IOMMU", advice[i].remedy, "%s: %s",
-					  advice[i].fact, advice[i].consequence);
+		client_doctor_say(d, NFSRDMA_WARN, "IOMMU", advice[i].remedy, "%s: %s",
+				  advice[i].fact, advice[i].consequence);
 }
 
 void client_doctor_iommu(struct doctor *d)

@@ -29,9 +29,7 @@ static const char *default_hint(int code, uint32_t nfs_status)
 		       "again";
 	case -EACCES:
 	case -EPERM:
-		return nfs_status ? "the server decides by uid, gid and groups (root may be "
-				    "squashed); -o uid=,gid= choose others"
-				  : "";
+		return nfs_status ? CLIENT_HINT_IDS "; -o uid=,gid= choose others" : "";
 	case -ENOSPC:
 		return nfs_status ? "the file system on the server is full" : "";
 	case -EROFS:

@@ -70,22 +70,15 @@ int nfsrdma_info(struct nfsrdma *mount, struct nfsrdma_info *info)
 /* For -v: what the pool is made like and why, and what to mind about machine and device. */
 void client_log_policy(struct nfsrdma *mount)
 {
-	struct iommu_advice advice[IOMMU_MAX_ADVICE];
-	const struct fabric_attr *attr;
+	const struct fabric_attr *attr = transport_client_attr(mount->conn[0]);
 	char words[sizeof(((struct nfsrdma_info *)0)->pool)];
-	unsigned count;
 
 	if (!mount->log.fn || mount->log.level < UTIL_LOG_INFO)
 		return;
-	attr = transport_client_attr(mount->conn[0]);
 	util_log(&mount->log, UTIL_LOG_INFO, "pool: %s",
 		 mr_pool_describe(transport_client_pool(mount->conn[0]), words, sizeof(words)));
-	if (!attr) /* tcp registers nothing */
-		return;
-	count = iommu_warnings(advice, attr->device, NULL);
-	for (unsigned i = 0; i < count; i++)
-		util_log(&mount->log, UTIL_LOG_INFO, "%s: %s: %s", advice[i].id, advice[i].fact,
-			 advice[i].remedy);
+	if (attr) /* tcp registers nothing */
+		iommu_warnings_log(&mount->log, attr->device);
 }
 
 /* ---- counters ----------------------------------------------------------------------------- */

@@ -45,6 +45,8 @@ struct client_range;
 
 /* ---- error.c ---------------------------------------------------------------------------- */
 
+#define CLIENT_HINT_IDS "the server decides by uid, gid and groups (root may be squashed)"
+
 /*
  * Make "doing path: what" the thread's last error and return code.  path NULL: none.  err, may be
  * NULL, has the words; without words strerror() serves.  nfs_status 0: none.

@@ -86,9 +86,8 @@ unsigned iommu_advise(struct iommu_advice advice[IOMMU_MAX_ADVICE],
 }
 
 /* Append what is a warning; returns how many there are then. */
-static unsigned iommu_warnings_add(struct iommu_advice *to, unsigned have,
-				   const struct iommu_survey *survey,
-				   const struct iommu_device *dev)
+unsigned iommu_warnings_add(struct iommu_advice advice_out[IOMMU_MAX_ADVICE], unsigned have,
+			    const struct iommu_survey *survey, const struct iommu_device *dev)
 {
 	struct iommu_advice advice[IOMMU_MAX_ADVICE];
 	struct iommu_geometry geo;
@@ -98,7 +97,7 @@ static unsigned iommu_warnings_add(struct iommu_advice *to, unsigned have,
 	count = iommu_advise(advice, survey, dev, &geo);
 	for (unsigned i = 0; i < count && have < IOMMU_MAX_ADVICE; i++)
 		if (advice[i].level == IOMMU_ADVICE_WARN)
-			to[have++] = advice[i];
+			advice_out[have++] = advice[i];
 	return have;
 }
 
@@ -115,4 +114,17 @@ unsigned iommu_warnings(struct iommu_advice advice[IOMMU_MAX_ADVICE], const char
 		return count;
 	iommu_probe_device(&dev, device, root);
 	return iommu_warnings_add(advice, count, &survey, &dev);
+}
+
+void iommu_warnings_log(const struct util_log *log, const char *device)
+{
+	struct iommu_advice advice[IOMMU_MAX_ADVICE];
+	unsigned count;
+
+	if (!log->fn || log->level < UTIL_LOG_INFO)
+		return;
+	count = iommu_warnings(advice, device, NULL);
+	for (unsigned i = 0; i < count; i++)
+		util_log(log, UTIL_LOG_INFO, "%s: %s: %s", advice[i].id, advice[i].fact,
+			 advice[i].remedy);
 }

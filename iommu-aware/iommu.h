@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct util_err;
+struct util_log;
 
 /* ---- probe: sysfs and procfs, below a root that tests can move -------------------------- */
 
@@ -200,6 +201,12 @@ unsigned iommu_advise(struct iommu_advice advice[IOMMU_MAX_ADVICE],
  */
 unsigned iommu_warnings(struct iommu_advice advice[IOMMU_MAX_ADVICE], const char *device,
 			const char *root);
+/* The same about one thing alone, dev or with NULL the machine, put behind the have that are there
+ * already; returns how many there are then. */
+unsigned iommu_warnings_add(struct iommu_advice advice_out[IOMMU_MAX_ADVICE], unsigned have,
+			    const struct iommu_survey *survey, const struct iommu_device *dev);
+/* The same as iommu_warnings(), to a log that wants UTIL_LOG_INFO; nothing is gathered for others. */
+void iommu_warnings_log(const struct util_log *log, const char *device);
 
 /* ---- region address allocator ----------------------------------------------------------- */
 

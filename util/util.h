@@ -222,6 +222,12 @@ void util_sock_accepted(int fd);
  */
 int util_stdio_reserve(void);
 
+/*
+ * For main(), before it makes threads: SIGINT, SIGTERM and SIGHUP come through the descriptor
+ * (signalfd(2), non-blocking) and SIGPIPE not at all.  -errno.
+ */
+int util_signal_fd(void);
+
 /* ---- random ----------------------------------------------------------------------------- */
 
 /* Bytes from getrandom(2); 0 or -errno. */

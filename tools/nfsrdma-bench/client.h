@@ -32,6 +32,22 @@ struct bench_request {
 	uint64_t off;
 };
 
+/* memory.c: count buffers of each bytes, one behind the other. */
+struct bench_memory {
+	char *base; /* NULL: none */
+	size_t len, each;
+};
+
+/* addr[] gets them.  -ENOMEM. */
+int bench_memory_get(struct bench_memory *memory, unsigned count, size_t len, void **addr,
+		     struct util_err *err);
+void bench_memory_put(struct bench_memory *memory);
+
+static inline char *bench_memory_at(const struct bench_memory *memory, unsigned i)
+{
+	return memory->base + i * memory->each;
+}
+
 struct bench_client_ops {
 	const char *name;
 	bool vectors; /* has vector() */

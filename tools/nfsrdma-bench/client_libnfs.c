@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include <nfsc/libnfs.h>
 
@@ -31,8 +30,7 @@ struct bench_io {
 	struct bench_site *site;
 	struct nfs_context *nfs;
 	struct nfsfh *fh;
-	char *memory; /* NULL: none */
-	size_t memory_len, buffer_len;
+	struct bench_memory memory;
 	struct libnfs_call *calls; /* one per slot */
 	unsigned outstanding, done;
 };
@@ -91,8 +89,7 @@ static void libnfs_io_free(struct bench_io *io)
 {
 	if (io->nfs)
 		nfs_destroy_context(io->nfs);
-	if (io->memory)
-		munmap(io->memory, io->memory_len);
+	bench_memory_put(&io->memory);
 	free(io->calls);
 	free(io);
 }
@@ -132,23 +129,12 @@ static int libnfs_buffers_get(struct bench_io *io, unsigned count, size_t len, b
 			      void **addr, struct util_err *err)
 {
 	(void)write;
-	io->memory = mmap(NULL, count * len, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (io->memory == MAP_FAILED) {
-		io->memory = NULL;
-		return util_err_set(err, -ENOMEM, "no memory for buffers");
-	}
-	io->memory_len = count * len;
-	io->buffer_len = len;
-	for (unsigned i = 0; i < count; i++)
-		addr[i] = io->memory + i * len;
-	return 0;
+	return bench_memory_get(&io->memory, count, len, addr, err);
 }
 
 static void libnfs_buffers_put(struct bench_io *io)
 {
-	munmap(io->memory, io->memory_len);
-	io->memory = NULL;
+	bench_memory_put(&io->memory);
 }
 
 static int libnfs_file_open(struct bench_io *io, const char *name, enum bench_open how,
@@ -206,7 +192,7 @@ static void libnfs_done(int status, struct nfs_context *nfs, void *data, void *a
 static int libnfs_submit(struct bench_io *io, const struct bench_request *rq)
 {
 	struct libnfs_call *call = &io->calls[rq->slot->index];
-	char *buf = io->memory + rq->buffer * io->buffer_len;
+	char *buf = bench_memory_at(&io->memory, rq->buffer);
 	int ret;
 
 	*call = (struct libnfs_call){.io = io, .slot = rq->slot, .buf = buf, .write = rq->write};

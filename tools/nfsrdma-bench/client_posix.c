@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <liburing.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -26,8 +25,7 @@ struct bench_site {
 struct bench_io {
 	struct bench_site *site;
 	int fd;
-	char *memory; /* NULL: none */
-	size_t memory_len, buffer_len;
+	struct bench_memory memory;
 	/* depth 1 */
 	struct bench_request kept;
 	bool keeping;
@@ -93,8 +91,7 @@ static void posix_io_close(struct bench_io *io)
 {
 	if (io->ringed)
 		io_uring_queue_exit(&io->ring);
-	if (io->memory)
-		munmap(io->memory, io->memory_len);
+	bench_memory_put(&io->memory);
 	free(io);
 }
 
@@ -102,23 +99,12 @@ static int posix_buffers_get(struct bench_io *io, unsigned count, size_t len, bo
 			     void **addr, struct util_err *err)
 {
 	(void)write;
-	io->memory = mmap(NULL, count * len, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (io->memory == MAP_FAILED) {
-		io->memory = NULL;
-		return util_err_set(err, -ENOMEM, "no memory for buffers");
-	}
-	io->memory_len = count * len;
-	io->buffer_len = len;
-	for (unsigned i = 0; i < count; i++)
-		addr[i] = io->memory + i * len;
-	return 0;
+	return bench_memory_get(&io->memory, count, len, addr, err);
 }
 
 static void posix_buffers_put(struct bench_io *io)
 {
-	munmap(io->memory, io->memory_len);
-	io->memory = NULL;
+	bench_memory_put(&io->memory);
 }
 
 static int posix_file_open(struct bench_io *io, const char *name, enum bench_open how,
@@ -159,7 +145,7 @@ static int posix_file_remove(struct bench_io *io, const char *name, struct util_
 
 static int posix_submit(struct bench_io *io, const struct bench_request *rq)
 {
-	char *buf = io->memory + rq->buffer * io->buffer_len;
+	char *buf = bench_memory_at(&io->memory, rq->buffer);
 	struct io_uring_sqe *sqe;
 
 	if (!io->ringed) {
@@ -181,7 +167,7 @@ static int posix_submit(struct bench_io *io, const struct bench_request *rq)
 
 static ssize_t posix_transfer(struct bench_io *io, const struct bench_request *rq)
 {
-	char *buf = io->memory + rq->buffer * io->buffer_len;
+	char *buf = bench_memory_at(&io->memory, rq->buffer);
 	size_t done = 0;
 
 	while (done < rq->len) {
@@ -235,7 +221,7 @@ static int posix_wait(struct bench_io *io, int timeout_ms, struct util_err *err)
 
 static ssize_t posix_vector(struct bench_io *io, const struct bench_request *rq, unsigned pieces)
 {
-	char *buf = io->memory + rq->buffer * io->buffer_len;
+	char *buf = bench_memory_at(&io->memory, rq->buffer);
 	size_t piece = rq->len / pieces;
 	struct iovec iov[16];
 	ssize_t n;

@@ -7,9 +7,7 @@
  * bisect run takes for "skip this commit"; 130 interrupted.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "tools/nfsrdma-bench/client.h"
@@ -36,20 +34,6 @@ static int main_fail(const struct bench_options *opts, const struct util_err *er
 		fprintf(stderr, " (%s)", err->hint);
 	fputc('\n', stderr);
 	return opts->baseline ? MAIN_SKIP : 1;
-}
-
-/* Signals come through a descriptor, in the parent alone; threads inherit the mask. */
-static int main_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 static const struct bench_client_ops *main_client(enum bench_client_kind kind)
@@ -387,9 +371,9 @@ static int main_start(struct main_state *m)
 		baseline = doc_read(m->opts.baseline, &err);
 		ret = baseline ? 0 : -EINVAL;
 	}
-	m->signal_fd = main_signals();
+	m->signal_fd = util_signal_fd();
 	if (!ret && m->signal_fd < 0)
-		ret = util_err_set(&err, -errno, "signals: %s", strerror(errno));
+		ret = util_err_set(&err, m->signal_fd, "signals: %s", strerror(-m->signal_fd));
 	ret = ret ? main_fail(&m->opts, &err) : main_run(m, baseline);
 	json_decref(baseline);
 	close(m->signal_fd);

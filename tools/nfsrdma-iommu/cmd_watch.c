@@ -11,10 +11,8 @@
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "mr/mr.h"
@@ -205,25 +203,12 @@ static int watch_loop(const struct watch_options *opts, const struct iommu_trace
 	return ret;
 }
 
-/* Signals come through a descriptor, so that the tracing instance is removed in any case. */
-static int watch_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static int watch_run(const struct watch_options *opts)
 {
 	struct util_err err = {0}, why = {0};
 	struct iommu_trace *trace = NULL;
-	int signals = watch_signals(), ret;
+	/* through a descriptor, so that the tracing instance is removed in any case */
+	int signals = util_signal_fd(), ret;
 
 	if (signals < 0)
 		return 1;

@@ -153,19 +153,6 @@ static void print_json_text(const char *text)
 	}
 	putchar('"');
 }
-/* For -v: what to mind about this machine's memory and IOMMU. */
-static void tell_warnings(const struct server *srv)
-{
-	struct iommu_advice advice[IOMMU_MAX_ADVICE];
-	unsigned count;
-
-	if (srv->log->level < UTIL_LOG_INFO)
-		return;
-	count = iommu_warnings(advice, NULL, NULL);
-	for (unsigned i = 0; i < count; i++)
-		util_log(srv->log, UTIL_LOG_INFO, "%s: %s: %s", advice[i].id, advice[i].fact,
-			 advice[i].remedy);
-}
 
 static int print_ready(const struct server *srv, const struct transport_server *ts,
 		       struct util_err *err)
@@ -258,7 +245,7 @@ static int serve(struct server *srv, const struct options *o, unsigned nofile,
 		if (o->rpcbind)
 			rpcbind_register(ctx, regs, UTIL_ARRAY_SIZE(regs));
 		print_identity(srv);
-		tell_warnings(srv);
+		iommu_warnings_log(srv->log, NULL); /* of this machine's memory and IOMMU */
 		ret = print_ready(srv, ts, err);
 		if (!ret)
 			wait_for_signal(srv, signals);

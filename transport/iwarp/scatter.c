@@ -91,9 +91,9 @@ static bool foresight(struct iwarp_rx *rx)
 static uint64_t foresee(struct iwarp_conn *conn, struct iwarp_scatter *sc)
 {
 	struct iwarp_rx *rx = &conn->rx;
-	uint64_t behind = foresight(rx) ? bytes_behind(conn) : 0, sum = 0;
+	uint64_t sum = 0;
 
-	sc->behind = behind;
+	sc->behind = foresight(rx) ? bytes_behind(conn) : 0;
 	while (sc->behind && sc->n < IWARP_SCATTER_MAX && rx->left + sum < FORESEEN_BYTES) {
 		uint32_t len = rx->payload_len;
 
