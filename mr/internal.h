@@ -61,6 +61,9 @@ struct mr_ledger_source {
 			atomic_fetch_add_explicit(&l_->now->field, (n), memory_order_relaxed);     \
 	} while (0)
 #define MR_LEDGER_SUB(ledger, field, n) MR_LEDGER_ADD(ledger, field, -(uint64_t)(n))
+/* Where one event changes several fields, the chain is walked once. */
+#define MR_LEDGER_EACH(l, ledger) for (struct mr_ledger *l = (ledger); l; l = l->parent)
+#define MR_COUNT(now, field, n) atomic_fetch_add_explicit(&(now)->field, (n), memory_order_relaxed)
 
 void mr_ledger_attach(struct mr_ledger *ledger, struct mr_ledger_source *source);
 /* What the source counted stays with the ledgers. */

@@ -13,22 +13,40 @@
 
 static void mr_region_count_open(struct mr_ledger *ledger, const struct mr_registration *reg)
 {
-	MR_LEDGER_ADD(ledger, registrations, 1);
-	MR_LEDGER_ADD(ledger, pages_charged, reg->pages_charged);
-	MR_LEDGER_ADD(ledger, iova_maps, reg->iova_maps);
-	MR_LEDGER_ADD(ledger, bytes_registered_now, reg->len);
-	MR_LEDGER_ADD(ledger, pages_charged_now, reg->pages_charged);
-	MR_LEDGER_ADD(ledger, locked_pages_now, reg->locked_pages);
+	const uint64_t pages = reg->pages_charged;
+
+	MR_LEDGER_EACH(l, ledger)
+	{
+		struct mr_ledger_counters *now = l->now;
+
+		MR_COUNT(now, registrations, 1);
+		MR_COUNT(now, bytes_registered_now, reg->len);
+		MR_COUNT(now, pages_charged, pages);
+		MR_COUNT(now, pages_charged_now, pages);
+		if (reg->iova_maps)
+			MR_COUNT(now, iova_maps, reg->iova_maps);
+		if (reg->locked_pages)
+			MR_COUNT(now, locked_pages_now, reg->locked_pages);
+	}
 }
 
 static void mr_region_count_close(struct mr_ledger *ledger, const struct mr_registration *reg)
 {
-	MR_LEDGER_ADD(ledger, deregistrations, 1);
-	MR_LEDGER_ADD(ledger, pages_released, reg->pages_charged);
-	MR_LEDGER_ADD(ledger, iova_unmaps, reg->iova_maps);
-	MR_LEDGER_SUB(ledger, bytes_registered_now, reg->len);
-	MR_LEDGER_SUB(ledger, pages_charged_now, reg->pages_charged);
-	MR_LEDGER_SUB(ledger, locked_pages_now, reg->locked_pages);
+	const uint64_t pages = reg->pages_charged;
+
+	MR_LEDGER_EACH(l, ledger)
+	{
+		struct mr_ledger_counters *now = l->now;
+
+		MR_COUNT(now, deregistrations, 1);
+		MR_COUNT(now, bytes_registered_now, -(uint64_t)reg->len);
+		MR_COUNT(now, pages_released, pages);
+		MR_COUNT(now, pages_charged_now, -pages);
+		if (reg->iova_maps)
+			MR_COUNT(now, iova_unmaps, reg->iova_maps);
+		if (reg->locked_pages)
+			MR_COUNT(now, locked_pages_now, -reg->locked_pages);
+	}
 }
 
 /* One more region, if the device has room for it. */

@@ -10,22 +10,25 @@
 
 void mr_window_count_bound(struct mr_ledger *ledger)
 {
-	MR_LEDGER_ADD(ledger, windows_bound, 1);
-	MR_LEDGER_ADD(ledger, windows_now, 1);
+	MR_LEDGER_EACH(l, ledger)
+	{
+		MR_COUNT(l->now, windows_bound, 1);
+		MR_COUNT(l->now, windows_now, 1);
+	}
 }
 
 void mr_window_count_ended(struct mr_ledger *ledger, enum mr_window_fate fate)
 {
-	switch (fate) {
-	case MR_WINDOW_LOCAL:
-		MR_LEDGER_ADD(ledger, invalidations_local, 1);
-		break;
-	case MR_WINDOW_REMOTE:
-		MR_LEDGER_ADD(ledger, invalidations_remote, 1);
-		break;
-	case MR_WINDOW_DROPPED:
-		MR_LEDGER_ADD(ledger, windows_dropped, 1);
-		break;
+	MR_LEDGER_EACH(l, ledger)
+	{
+		struct mr_ledger_counters *now = l->now;
+
+		if (fate == MR_WINDOW_REMOTE)
+			MR_COUNT(now, invalidations_remote, 1);
+		else if (fate == MR_WINDOW_LOCAL)
+			MR_COUNT(now, invalidations_local, 1);
+		else
+			MR_COUNT(now, windows_dropped, 1);
+		MR_COUNT(now, windows_now, -UINT64_C(1));
 	}
-	MR_LEDGER_SUB(ledger, windows_now, 1);
 }
