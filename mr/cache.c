@@ -8,9 +8,12 @@
  * limit met there evicts the entry that has been idle longest, and tries again.
  *
  * What is registered is exactly what was asked for, to the byte, so no neighbour on the same page
- * comes within a peer's reach.  Ranges are merged only where they overlap: then the union is
- * registered and what it replaces ends.  Ranges that merely touch stay apart, or reading through a
- * long buffer piece by piece would register it again and again.
+ * comes within a peer's reach.  Ranges are merged only where they overlap, then the union is
+ * registered and what it replaces ends; and only where nothing else can have come to live at the
+ * addresses of the older one: in our own slabs, or under the eyes of the monitor.  Otherwise the
+ * application may have unmapped it without a word, and a union would lay open what it keeps there
+ * now.  Ranges that merely touch stay apart, or reading through a long buffer piece by piece would
+ * register it again and again.
  *
  * Staleness.  The application may unmap memory without a word, and map other memory there.  A
  * device would go on using the pages it was given.  The monitor (monitor.c) hears of it; without
@@ -157,8 +160,10 @@ static bool evict_one(struct mr_cache *cache)
 /* ---- look-up ---------------------------------------------------------------------------- */
 
 struct wanted {
+	const struct mr_cache_want *want;
 	uintptr_t start, end;
 	unsigned access;
+	bool merge;
 	struct mr_entry *hit;
 	uintptr_t union_start, union_end; /* with what overlaps and nobody uses */
 };
@@ -178,7 +183,7 @@ static bool consider(void *arg, struct mr_interval *item)
 		w->hit = entry;
 		return false;
 	}
-	if (entry->refs || (entry->reg.access & w->access) != w->access)
+	if (!w->merge || entry->refs || (entry->reg.access & w->access) != w->access)
 		return true;
 	if (item->start < w->union_start)
 		w->union_start = item->start;
@@ -222,14 +227,16 @@ static bool verified(struct mr_cache *cache, struct mr_entry *entry)
 
 /* ---- a miss ----------------------------------------------------------------------------- */
 
-static int entry_register(struct mr_cache *cache, struct mr_entry *entry, uintptr_t start,
-			  uintptr_t end, unsigned access, bool small, struct util_err *err)
+/* [start, end) for what is wanted. */
+static int entry_register(struct mr_cache *cache, struct mr_entry *entry,
+			  const struct mr_cache_want *want, uintptr_t start, uintptr_t end,
+			  struct util_err *err)
 {
 	int ret;
 
 	do
-		ret = mr_piece_open(cache->pool, (void *)start, end - start, access, small,
-				    &entry->reg, err);
+		ret = mr_piece_open(cache->pool, (void *)start, end - start, want->access,
+				    want->small, &entry->reg, err);
 	while ((ret == -ENOMEM || ret == -ENOSPC) && evict_one(cache));
 	entry->range.start = start;
 	entry->range.end = end;
@@ -279,7 +286,7 @@ static void enter(struct mr_cache *cache, struct mr_entry *entry, uint64_t chang
 	mr_cache_close_all(cache, &dead);
 }
 
-static struct mr_entry *entry_new(struct mr_cache *cache, const struct wanted *w, bool keep)
+static struct mr_entry *entry_new(struct mr_cache *cache, const struct wanted *w)
 {
 	struct mr_entry *entry = calloc(1, sizeof(*entry));
 
@@ -287,25 +294,25 @@ static struct mr_entry *entry_new(struct mr_cache *cache, const struct wanted *w
 		return NULL;
 	util_list_init(&entry->node);
 	entry->refs = 1;
-	entry->keep = keep;
-	if (keep && cache->monitor)
+	entry->keep = w->want->keep;
+	if (entry->keep && cache->monitor && !w->want->ours)
 		entry->keep = mr_monitor_watch(cache->monitor, (void *)w->union_start,
 					       w->union_end - w->union_start);
 	return entry;
 }
 
-static int miss(struct mr_cache *cache, const struct wanted *w, bool keep, bool small,
-		uint64_t changes, struct mr_entry **entryp, struct util_err *err)
+static int miss(struct mr_cache *cache, const struct wanted *w, uint64_t changes,
+		struct mr_entry **entryp, struct util_err *err)
 {
-	struct mr_entry *entry = entry_new(cache, w, keep);
+	struct mr_entry *entry = entry_new(cache, w);
 	bool merged = w->union_start != w->start || w->union_end != w->end;
 	int ret;
 
 	if (!entry)
 		return util_err_set(err, -ENOMEM, "no memory to manage a registration");
-	ret = entry_register(cache, entry, w->union_start, w->union_end, w->access, small, err);
+	ret = entry_register(cache, entry, w->want, w->union_start, w->union_end, err);
 	if (ret && merged) /* what it was to be merged with may be gone */
-		ret = entry_register(cache, entry, w->start, w->end, w->access, small, err);
+		ret = entry_register(cache, entry, w->want, w->start, w->end, err);
 	if (ret) {
 		free(entry);
 		return ret;
@@ -321,13 +328,15 @@ static int miss(struct mr_cache *cache, const struct wanted *w, bool keep, bool 
 
 /* ---- get and put ------------------------------------------------------------------------ */
 
-int mr_cache_get(struct mr_cache *cache, void *addr, size_t len, unsigned access, bool keep,
-		 bool small, struct mr_entry **entryp, struct util_err *err)
+int mr_cache_get(struct mr_cache *cache, const struct mr_cache_want *want, struct mr_entry **entryp,
+		 struct util_err *err)
 {
 	struct wanted w = {
-		.start = (uintptr_t)addr,
-		.end = (uintptr_t)addr + len,
-		.access = access,
+		.want = want,
+		.start = (uintptr_t)want->addr,
+		.end = (uintptr_t)want->addr + want->len,
+		.access = want->access,
+		.merge = want->ours || cache->monitor,
 	};
 	struct mr_entry *entry;
 	uint64_t changes;
@@ -345,7 +354,7 @@ int mr_cache_get(struct mr_cache *cache, void *addr, size_t len, unsigned access
 		w.union_start = w.start;
 		w.union_end = w.end;
 	}
-	return miss(cache, &w, keep, small, changes, entryp, err);
+	return miss(cache, &w, changes, entryp, err);
 }
 
 void mr_cache_put(struct mr_cache *cache, struct mr_entry *entry)

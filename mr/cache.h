@@ -39,13 +39,21 @@ int mr_cache_create(struct mr_cache **cachep, struct mr_pool *pool,
 		    const struct mr_pool_params *params, struct util_err *err);
 /* No entry is in use.  NULL is fine. */
 void mr_cache_destroy(struct mr_cache *cache);
+struct mr_cache_want {
+	void *addr;
+	size_t len;
+	unsigned access; /* at least */
+	bool keep;	 /* it may stay when it is put */
+	bool ours;	 /* a slab's: no mapping of it changes behind our back */
+	bool small;	 /* see mr_piece_open() */
+};
+
 /*
- * A registration that covers [addr, addr+len) with at least access.  keep: it may stay when it is
- * put; small: see mr_piece_open().  -ENOMEM: a limit, and nothing idle is left to evict; -EFAULT:
- * the memory cannot be pinned.
+ * A registration that covers what is wanted.  -ENOMEM: a limit, and nothing idle is left to evict;
+ * -EFAULT: the memory cannot be pinned.
  */
-int mr_cache_get(struct mr_cache *cache, void *addr, size_t len, unsigned access, bool keep,
-		 bool small, struct mr_entry **entryp, struct util_err *err);
+int mr_cache_get(struct mr_cache *cache, const struct mr_cache_want *want, struct mr_entry **entryp,
+		 struct util_err *err);
 void mr_cache_put(struct mr_cache *cache, struct mr_entry *entry);
 /* The memory is about to be unmapped or has been: idle registrations of any of it end before this
  * returns, those in use when they are put. */

@@ -43,6 +43,11 @@ static void foreign_fill(struct mr_cell *cell, enum mr_kind kind, void *addr, si
 int mr_lease_take_memory(struct mr_pool *pool, enum mr_kind kind, void *addr, size_t len,
 			 struct mr_lease **leasep, struct util_err *err)
 {
+	struct mr_cache_want want = {
+		.addr = addr,
+		.len = len,
+		.keep = pool->mode == MR_MODE_CACHE,
+	};
 	struct mr_entry *entry = NULL;
 	struct mr_cell *cell;
 	int ret;
@@ -53,8 +58,8 @@ int mr_lease_take_memory(struct mr_pool *pool, enum mr_kind kind, void *addr, si
 	if (!cell)
 		return util_err_set(err, -ENOMEM, "no memory to manage a lease");
 	if (pool->provider->registers) {
-		ret = mr_cache_get(pool->cache, addr, len, mr_mode_slab_access(pool->mode, kind),
-				   pool->mode == MR_MODE_CACHE, false, &entry, err);
+		want.access = mr_mode_slab_access(pool->mode, kind);
+		ret = mr_cache_get(pool->cache, &want, &entry, err);
 		if (ret)
 			goto err_cell;
 	}

@@ -276,9 +276,16 @@ static int open_registered(struct mr_binder *binder, const struct mr_cell *cell,
 static int open_cached(struct mr_binder *binder, const struct mr_cell *cell, struct mr_grant *grant,
 		       void *addr, enum mr_kind kind, struct util_err *err)
 {
+	const struct mr_cache_want want = {
+		.addr = addr,
+		.len = grant->len,
+		.access = mr_kind_access(kind),
+		.keep = true,
+		.ours = true,
+		.small = small_pages(cell),
+	};
 	struct mr_entry *entry;
-	int ret = mr_cache_get(binder->pool->cache, addr, grant->len, mr_kind_access(kind), true,
-			       small_pages(cell), &entry, err);
+	int ret = mr_cache_get(binder->pool->cache, &want, &entry, err);
 
 	if (ret)
 		return ret;

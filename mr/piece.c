@@ -36,10 +36,8 @@ int mr_piece_open(struct mr_pool *pool, void *addr, size_t len, unsigned access,
 	if (ret)
 		return ret;
 	ret = mr_region_open(&region, reg, err);
-	mr_budget_return(pool, span);
-	if (!ret)
-		atomic_fetch_add_explicit(&pool->pieces, mr_piece_charged(reg),
-					  memory_order_relaxed);
+	/* In one go: in between, another thread would find room that there is not. */
+	mr_budget_return(pool, ret ? span : span - mr_piece_charged(reg));
 	return ret;
 }
 

@@ -121,11 +121,80 @@ Test(mr_cache, a_right_is_never_widened_by_a_registration_that_is_there)
 	scene_close(&s);
 }
 
-Test(mr_cache, idle_ranges_that_overlap_become_one)
+/* With a monitor, or skip. */
+static void scene_watched(struct scene *s)
+{
+	struct mr_pool_params params = {
+		.mode = MR_MODE_CACHE, .monitor = MR_MONITOR_ON, .numa_node = -1};
+	struct util_err err = {0};
+	struct mr_pool *probe = NULL;
+
+	fake_provider_init(&s->fake);
+	if (mr_pool_create(&probe, &s->fake.p, &params, &err))
+		cr_skip_test("%s", err.what);
+	mr_pool_destroy(probe);
+	scene_open(s, params);
+}
+
+Test(mr_cache, nothing_is_merged_where_nobody_watches_what_lives_there_now)
 {
 	struct scene s;
 
 	scene_open(&s, (struct mr_pool_params){0});
+	use(&s, MR_KIND_READ, 0, 8192);
+	/* Without a word: the first page is a stranger's now. */
+	cr_assert_eq(mmap(s.mem, 4096, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+		     s.mem);
+	use(&s, MR_KIND_READ, 4096, 8192);
+	cr_assert_eq(s.fake.bytes, 8192 + 8192, "each is what was asked for");
+	use(&s, MR_KIND_READ, 2048, 12288);
+	cr_assert_eq(s.fake.bytes, 8192 + 12288, "what lies within the new one is needless");
+	scene_close(&s);
+}
+
+Test(mr_cache, ranges_that_touch_stay_apart_under_the_monitor_too)
+{
+	struct scene s;
+
+	scene_watched(&s);
+	for (unsigned i = 0; i < 4; i++)
+		use(&s, MR_KIND_READ, i * 4096, 4096);
+	cr_assert_eq(s.fake.registered, 4);
+	cr_assert_eq(s.fake.bytes, 4 * 4096);
+	scene_close(&s);
+}
+
+Test(mr_cache, ranges_of_different_rights_are_not_merged)
+{
+	struct scene s;
+
+	scene_watched(&s);
+	use(&s, MR_KIND_READ, 0, 8192);
+	use(&s, MR_KIND_WRITE, 4096, 8192);
+	cr_assert_eq(fake_live(&s.fake), 2);
+	cr_assert_eq(s.fake.bytes, 8192 + 8192);
+	scene_close(&s);
+}
+
+Test(mr_cache, what_is_in_use_is_not_merged)
+{
+	struct mr_lease *lease;
+	struct scene s;
+
+	scene_watched(&s);
+	lease = take(&s, MR_KIND_READ, 0, 8192);
+	use(&s, MR_KIND_READ, 4096, 8192);
+	cr_assert_eq(s.fake.bytes, 8192 + 8192);
+	mr_lease_give(lease);
+	scene_close(&s);
+}
+
+Test(mr_cache, idle_ranges_that_overlap_become_one_under_the_monitor)
+{
+	struct scene s;
+
+	scene_watched(&s);
 	use(&s, MR_KIND_READ, 0, 8192);
 	use(&s, MR_KIND_READ, 4096, 8192);
 	cr_assert_eq(fake_live(&s.fake), 1);
@@ -189,19 +258,10 @@ Test(mr_cache, nothing_idle_and_no_budget_is_an_error_that_names_the_limit)
 
 Test(mr_cache, the_monitor_drops_what_is_unmapped_before_anybody_can_use_it)
 {
-	struct mr_pool_params params = {.monitor = MR_MONITOR_ON};
-	struct util_err err = {0};
-	struct mr_pool *probe = NULL;
 	struct scene s;
 	char *again;
 
-	fake_provider_init(&s.fake);
-	params.mode = MR_MODE_CACHE;
-	params.numa_node = -1;
-	if (mr_pool_create(&probe, &s.fake.p, &params, &err))
-		cr_skip_test("%s", err.what);
-	mr_pool_destroy(probe);
-	scene_open(&s, params);
+	scene_watched(&s);
 	for (unsigned i = 0; i < 50; i++) {
 		unsigned before = s.fake.registered;
 
