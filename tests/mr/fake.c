@@ -7,6 +7,7 @@
 #include <liburing.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <linux/mman.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -202,6 +203,7 @@ void *__real_aligned_alloc(size_t align, size_t len);
 void __real_free(void *p);
 void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
 int __real_munmap(void *addr, size_t len);
+int __real_madvise(void *addr, size_t len, int advice);
 int __real_pthread_mutex_lock(pthread_mutex_t *lock);
 
 static bool wrap_fails(void)
@@ -236,15 +238,84 @@ void __wrap_free(void *p)
 	__real_free(p);
 }
 
+struct wrap_machine wrap_machine;
+
+static void wrap_note(const struct wrap_ask *ask)
+{
+	struct wrap_machine *m = &wrap_machine;
+
+	cr_assert_lt(m->nasks, UTIL_ARRAY_SIZE(m->asks));
+	m->asks[m->nasks++] = *ask;
+}
+
+/* Address space of huge pages: aligned, and nobody touches it. */
+static void *wrap_play_huge(size_t len, int flags)
+{
+	bool giant = (flags & MAP_HUGE_MASK << MAP_HUGE_SHIFT) == MAP_HUGE_1GB;
+	size_t align = giant ? 1ul << 30 : 1ul << 21;
+	uintptr_t start, addr;
+
+	if (!(giant ? wrap_machine.has_1g : wrap_machine.has_2m) || len % align)
+		return MAP_FAILED;
+	start = (uintptr_t)__real_mmap(NULL, len + align, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	addr = (start + align - 1) / align * align;
+	if (addr > start)
+		__real_munmap((void *)start, addr - start);
+	if (start + align > addr)
+		__real_munmap((void *)(addr + len), start + align - addr);
+	return (void *)addr;
+}
+
 void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
 {
 	if (wrap_fails()) {
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}
-	addr = __real_mmap(addr, len, prot, flags, fd, off);
+	if (wrap_machine.on && (flags & MAP_HUGETLB))
+		addr = wrap_play_huge(len, flags);
+	else
+		addr = __real_mmap(addr, len, prot, flags, fd, off);
+	if (wrap_machine.on)
+		wrap_note(&(struct wrap_ask){WRAP_MMAP, addr, len, flags, 0});
 	wrap_mapped += addr == MAP_FAILED ? 0 : (long)len;
 	return addr;
+}
+
+int __wrap_madvise(void *addr, size_t len, int advice)
+{
+	struct wrap_machine *m = &wrap_machine;
+
+	if (!m->on)
+		return __real_madvise(addr, len, advice);
+	wrap_note(&(struct wrap_ask){WRAP_MADVISE, addr, len, advice, 0});
+	if (advice != MADV_POPULATE_WRITE || !m->populate_fails)
+		return 0;
+	m->populate_fails--;
+	errno = m->populate_errno;
+	return -1;
+}
+
+/* libnuma's; a machine of four nodes. */
+long __wrap_mbind(void *addr, unsigned long len, int mode, const unsigned long *mask,
+		  unsigned long max, unsigned flags)
+{
+	(void)max;
+	(void)flags;
+	if (wrap_machine.on)
+		wrap_note(&(struct wrap_ask){WRAP_MBIND, addr, len, mode, mask[0]});
+	return 0;
+}
+
+int __wrap_numa_available(void)
+{
+	return 0;
+}
+
+int __wrap_numa_max_node(void)
+{
+	return 3;
 }
 
 int __wrap_munmap(void *addr, size_t len)

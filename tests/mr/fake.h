@@ -42,4 +42,27 @@ extern _Atomic long wrap_calls;	  /* malloc, calloc, aligned_alloc, mmap, mutex 
 extern _Atomic long wrap_live;	  /* allocations less those freed */
 extern _Atomic long wrap_mapped;  /* bytes mapped less those unmapped */
 
+/* What the kernel is asked about the pages of a slab, one call after the other. */
+enum wrap_verb { WRAP_MMAP, WRAP_MADVISE, WRAP_MBIND };
+
+struct wrap_ask {
+	enum wrap_verb verb;
+	void *addr; /* mmap: what came of it */
+	size_t len;
+	int arg;	    /* mmap: flags; madvise: advice; mbind: mode */
+	unsigned long node; /* mbind: first word of the mask */
+};
+
+/* Played instead of asked: huge pages there are or are not, pages that cannot be had. */
+struct wrap_machine {
+	bool on;	     /* else the kernel is asked, and nothing kept */
+	bool has_2m, has_1g; /* huge pages: a mapping of them succeeds, of small pages in fact */
+	unsigned populate_fails; /* so many times first */
+	int populate_errno;
+	struct wrap_ask asks[64];
+	unsigned nasks;
+};
+
+extern struct wrap_machine wrap_machine;
+
 #endif

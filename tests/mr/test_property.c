@@ -2,9 +2,8 @@
 /*
  * A million random steps over real pins, a quarter in each mode: takes, gives, grants, ends of all
  * three kinds, lost connections, memory of others, trims and failing registrations, held against a
- * model.  After every step the ledger must say what the model says, and what the kernel says: the
- * growth of VmPin is read whenever something was registered or released, which is when alone it can
- * change.
+ * model.  After every single step the ledger must say what the model says, and what the kernel
+ * says: the growth of VmPin.
  *
  * A run that fails is shrunk: pieces of its steps are left out as long as it still fails, and what
  * remains is printed.
@@ -15,106 +14,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "mr/internal.h"
-#include "tests/mr/fake.h"
+#include "tests/mr/shaky.h"
 
 TestSuite(mr_property, .timeout = 120);
 
 #define STEPS 250000u
+#define SHRINK_S 60u /* how long to look for a shorter one */
 #define LEASES 12
 #define GRANTS 12
 #define FOREIGN (1u << 20)
 
-/* ---- a provider that pins, has windows and fails on request -------------------------------- */
-
-struct prop_provider {
-	struct mr_provider p;
-	struct pinning_provider inner;
-	uint64_t pages, bytes;
-	unsigned live, windows;
-	bool fail_next;
-	uint32_t next_key;
-};
-
-static struct prop_provider *prop_of(struct mr_provider *p)
-{
-	return UTIL_CONTAINER_OF(p, struct prop_provider, p);
-}
-
-static int prop_register(struct mr_provider *p, void *addr, size_t len, size_t page_size,
-			 unsigned access, struct mr_registration *reg, struct util_err *err)
-{
-	struct prop_provider *prop = prop_of(p);
-	int ret;
-
-	if (prop->fail_next) {
-		prop->fail_next = false;
-		return util_err_set(err, -EFAULT, "as the test wants it");
-	}
-	ret = prop->inner.p.ops->register_memory(&prop->inner.p, addr, len, page_size, access, reg,
-						 err);
-	if (ret)
-		return util_err_set(err, ret, "pin: %d", ret);
-	prop->live++;
-	prop->bytes += len;
-	prop->pages += reg->pages_charged;
-	return 0;
-}
-
-static void prop_deregister(struct mr_provider *p, struct mr_registration *reg)
-{
-	struct prop_provider *prop = prop_of(p);
-
-	prop->live--;
-	prop->bytes -= reg->len;
-	prop->pages -= reg->pages_charged;
-	prop->inner.p.ops->deregister_memory(&prop->inner.p, reg);
-}
-
-static int prop_window_alloc(struct mr_provider *p, struct mr_window *w)
-{
-	struct prop_provider *prop = prop_of(p);
-
-	prop->windows++;
-	prop->next_key += 256;
-	*w = (struct mr_window){.rkey = prop->next_key, .priv = prop};
-	return 0;
-}
-
-static void prop_window_free(struct mr_provider *p, struct mr_window *w)
-{
-	prop_of(p)->windows--;
-	w->priv = NULL;
-}
-
-static int prop_window_next_key(struct mr_provider *p, struct mr_window *w, uint32_t *rkeyp)
-{
-	(void)p;
-	*rkeyp = (w->rkey & ~0xffu) | ((w->rkey + 1) & 0xff);
-	return 0;
-}
-
-static const struct mr_provider_ops prop_ops = {
-	.name = "property",
-	.register_memory = prop_register,
-	.deregister_memory = prop_deregister,
-	.window_alloc = prop_window_alloc,
-	.window_free = prop_window_free,
-	.window_next_key = prop_window_next_key,
-};
-
 /* ---- the model ---------------------------------------------------------------------------- */
 
 struct model {
-	struct prop_provider prop;
+	struct shaky_provider shaky;
 	struct mr_ledger ledger;
 	struct mr_pool *pool;
 	struct mr_binder *binder;
 	char *foreign;
 	int status;
-	uint64_t pinned_before, pages_seen;
+	uint64_t pinned_before;
 	struct mr_lease *lease[LEASES];
 	bool quarantined[LEASES];
 	struct mr_grant *grant[GRANTS];
@@ -264,7 +187,7 @@ static void step(struct model *m, uint32_t r)
 			do_reset(m);
 		break;
 	case 2:
-		m->prop.fail_next = r / 32 % 4 == 0;
+		m->shaky.fail_next = r / 32 % 4 == 0;
 		break;
 	case 3:
 		do_forget(m, r / 32);
@@ -288,6 +211,8 @@ static void step(struct model *m, uint32_t r)
 	}
 }
 
+static bool planted; /* of one test: a fault to be shrunk to */
+
 static void check(struct model *m)
 {
 	unsigned leases = 0, quarantined = 0, windows = 0;
@@ -308,16 +233,15 @@ static void check(struct model *m)
 	    snap.windows_bound != snap.invalidations_local + snap.invalidations_remote +
 					  snap.windows_dropped + windows)
 		m->wrong = "windows";
-	if (snap.registrations - snap.deregistrations != m->prop.live ||
-	    snap.bytes_registered_now != m->prop.bytes)
+	if (snap.registrations - snap.deregistrations != m->shaky.live ||
+	    snap.bytes_registered_now != m->shaky.bytes)
 		m->wrong = "registrations";
+	if (planted && m->lease[2] && m->lease[5])
+		m->wrong = "planted";
 	if (snap.pages_charged_now != snap.pages_charged - snap.pages_released)
 		m->wrong = "pages";
-	if (snap.pages_charged_now != m->pages_seen) {
-		m->pages_seen = read_pinned(m->status) - m->pinned_before;
-		if (snap.pages_charged_now != m->pages_seen)
-			m->wrong = "VmPin";
-	}
+	if (snap.pages_charged_now != read_pinned(m->status) - m->pinned_before)
+		m->wrong = "VmPin";
 }
 
 static void model_open(struct model *m, enum mr_mode mode)
@@ -334,17 +258,7 @@ static void model_open(struct model *m, enum mr_mode mode)
 	struct util_err err = {0};
 
 	memset(m, 0, sizeof(*m));
-	if (pinning_provider_init(&m->prop.inner))
-		cr_skip_test("io_uring is forbidden here: nothing can be pinned");
-	m->prop.p = (struct mr_provider){
-		.ops = &prop_ops,
-		.max_region = 1 << 30,
-		.max_regions = 100000,
-		.max_windows = 100000,
-		.registers = true,
-		.numa_node = -1,
-		.device = "property",
-	};
+	shaky_provider_init(&m->shaky);
 	m->status = open("/proc/self/status", O_RDONLY);
 	m->pinned_before = read_pinned(m->status);
 	mr_ledger_init(&m->ledger, NULL);
@@ -353,7 +267,7 @@ static void model_open(struct model *m, enum mr_mode mode)
 	cr_assert_neq(m->foreign, MAP_FAILED);
 	madvise(m->foreign, FOREIGN, MADV_NOHUGEPAGE);
 	memset(m->foreign, 1, FOREIGN);
-	cr_assert_eq(mr_pool_create(&m->pool, &m->prop.p, &params, &err), 0, "%s", err.what);
+	cr_assert_eq(mr_pool_create(&m->pool, &m->shaky.p, &params, &err), 0, "%s", err.what);
 	cr_assert_eq(mr_binder_create(&m->binder, m->pool, 16, &err), 0, "%s", err.what);
 }
 
@@ -367,21 +281,22 @@ static void model_close(struct model *m)
 	mr_binder_destroy(m->binder);
 	mr_pool_destroy(m->pool);
 	mr_ledger_read(&m->ledger, &snap);
-	if (m->prop.live || m->prop.windows || snap.pages_charged_now || snap.leases_now ||
+	if (m->shaky.live || m->shaky.windows || snap.pages_charged_now || snap.leases_now ||
 	    read_pinned(m->status) != m->pinned_before)
 		m->wrong = "something is left at the end";
 	munmap(m->foreign, FOREIGN);
 	close(m->status);
 }
 
-/* NULL: it holds. */
-static const char *run(enum mr_mode mode, const uint32_t *steps, unsigned n)
+/* NULL: it holds; else what does not, after *np steps. */
+static const char *run(enum mr_mode mode, const uint32_t *steps, unsigned *np)
 {
+	unsigned n = *np;
 	struct model m;
 
 	model_open(&m, mode);
-	for (unsigned i = 0; i < n && !m.wrong; i++) {
-		step(&m, steps[i]);
+	for (*np = 0; *np < n && !m.wrong; (*np)++) {
+		step(&m, steps[*np]);
 		if (!m.wrong)
 			check(&m);
 	}
@@ -390,42 +305,65 @@ static const char *run(enum mr_mode mode, const uint32_t *steps, unsigned n)
 	return m.wrong;
 }
 
+/* The same in a child, whose pins are gone with it whatever went wrong.  A crash is a failure. */
+static bool fails(enum mr_mode mode, const uint32_t *steps, unsigned n)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (!pid)
+		_exit(run(mode, steps, &n) ? 1 : 0);
+	cr_assert_gt(pid, 0);
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	return status != 0;
+}
+
 /* Leave out ever smaller pieces as long as the rest still fails.  Returns what is left. */
 static unsigned shrink(enum mr_mode mode, uint32_t *steps, unsigned n)
 {
+	uint64_t until_ns = util_clock_ns() + SHRINK_S * UTIL_NS_PER_S;
 	uint32_t *rest = malloc(n * sizeof(*rest));
-	unsigned budget = 400;
 
-	for (unsigned piece = n / 2; piece && budget; piece /= 2) {
-		for (unsigned at = 0; at + piece <= n && budget; budget--) {
+	for (unsigned piece = n / 2, before = n; piece; before = n) {
+		for (unsigned at = 0; at + piece <= n && util_clock_ns() < until_ns;) {
 			memcpy(rest, steps, at * sizeof(*rest));
 			memcpy(rest + at, steps + at + piece, (n - at - piece) * sizeof(*rest));
-			if (run(mode, rest, n - piece)) {
+			if (fails(mode, rest, n - piece)) {
 				n -= piece;
 				memcpy(steps, rest, n * sizeof(*rest));
 			} else {
 				at += piece;
 			}
 		}
+		/* The last size again as long as it helps: each step left may have freed another.
+		 */
+		if (piece > 1 || n == before)
+			piece /= 2;
 	}
 	free(rest);
 	return n;
 }
 
-static void quarter_million(enum mr_mode mode)
+static uint32_t *random_steps(uint64_t state, unsigned n)
 {
-	uint32_t *steps = malloc(STEPS * sizeof(*steps));
-	uint64_t state = 0x5eed + mode;
-	const char *wrong;
-	unsigned left;
+	uint32_t *steps = malloc(n * sizeof(*steps));
 
-	for (unsigned i = 0; i < STEPS; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
 		steps[i] = (uint32_t)(state >> 32);
 	}
-	wrong = run(mode, steps, STEPS);
+	return steps;
+}
+
+static void quarter_million(enum mr_mode mode)
+{
+	uint32_t *steps = random_steps(0x5eed + mode, STEPS);
+	unsigned left = STEPS;
+	const char *wrong;
+
+	wrong = run(mode, steps, &left);
 	if (wrong) {
-		left = shrink(mode, steps, STEPS);
+		left = shrink(mode, steps, left);
 		for (unsigned i = 0; i < left && i < 50; i++)
 			fprintf(stderr, "step %u: 0x%08x\n", i, steps[i]);
 		cr_assert_fail("%s: %s, after %u steps that cannot be left out", mr_mode_name(mode),
@@ -452,4 +390,20 @@ Test(mr_property, the_ledger_is_vmpin_at_every_step_of_cache_mode)
 Test(mr_property, the_ledger_is_vmpin_at_every_step_of_per_io_mode)
 {
 	quarter_million(MR_MODE_PER_IO);
+}
+
+/* Planted: it is wrong to hold the third and the sixth lease together. */
+Test(mr_property, a_run_that_fails_is_shrunk_to_the_steps_it_takes)
+{
+	uint32_t *steps = random_steps(1, 5000);
+	unsigned n = 5000;
+
+	planted = true;
+	cr_assert(run(MR_MODE_POOL, steps, &n), "such a run holds both some time");
+	cr_assert_gt(n, 2);
+	n = shrink(MR_MODE_POOL, steps, n);
+	cr_expect_eq(n, 2, "two takes are enough: %u", n);
+	for (unsigned i = 0; i < n; i++)
+		cr_expect(steps[i] % 32 >= 5 && steps[i] % 32 <= 12, "step %u is no take", i);
+	free(steps);
 }
