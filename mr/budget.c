@@ -2,9 +2,10 @@
 /*
  * budget.c - how much may be pinned, looked at before asking, named when refused.
  *
- * Two numbers bound a pool: max-pinned, and RLIMIT_MEMLOCK where it binds (without CAP_IPC_LOCK).
- * The look can only see this process; the kernel charges all processes of the user together, so
- * its refusal is the truth and the look saves asking for what cannot be.
+ * Two numbers bound what a pool pins: max-pinned, and RLIMIT_MEMLOCK where it binds (without
+ * CAP_IPC_LOCK); a third what it maps: half of the machine's memory or of the control group's
+ * limit. The look can only see this process; the kernel charges all processes of the user together,
+ * so its refusal is the truth and the look saves asking for what cannot be.
  *
  * Unless max-pinned says otherwise, a pool leaves a quarter of the limit to the user's other
  * processes.  A client that takes all of it starves the server it talks to, if that is the same
@@ -21,37 +22,58 @@
 	"all processes of a user share it: raise it (ulimit -l, LimitMEMLOCK=, limits.conf), set " \
 	"max-pinned=, or use fewer or smaller buffers"
 
-static uint64_t mr_half_of_memory(void)
+#define MR_BUDGET_GROUP                                                                            \
+	"raise the group's limit (MemoryMax=), set max-pinned= to use more of it, or use fewer "   \
+	"or "                                                                                      \
+	"smaller buffers"
+
+static uint64_t mr_machine_memory(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
 
 	if (pages <= 0 || size <= 0)
-		return UINT64_C(1) << 30;
-	return (uint64_t)pages / 2 * (uint64_t)size;
+		return UINT64_C(2) << 30;
+	return (uint64_t)pages * (uint64_t)size;
+}
+
+/* Half of what there is; who says max-pinned may have up to all of it. */
+static void mr_budget_bytes(struct mr_budget *budget, uint64_t max_pinned,
+			    const struct mr_cgroup *cgroup)
+{
+	const char *of = "the machine's memory", *part = "half of ";
+	uint64_t all = mr_machine_memory();
+
+	if (cgroup->limit < all) {
+		all = cgroup->limit;
+		of = cgroup->file;
+	}
+	budget->bytes_max = all / 2;
+	if (max_pinned > all / 2) {
+		budget->bytes_max = max_pinned < all ? max_pinned : all;
+		part = "";
+	}
+	if (max_pinned > all / 2 && max_pinned < all)
+		of = "max-pinned";
+	snprintf(budget->bytes_name, sizeof(budget->bytes_name), "%s%s", part, of);
 }
 
 void mr_budget_init(struct mr_budget *budget, const struct mr_pool_params *params,
 		    const struct mr_provider *provider, const struct iommu_facts *facts,
-		    uint64_t cgroup)
+		    const struct mr_cgroup *cgroup)
 {
 	memset(budget, 0, sizeof(*budget));
 	budget->memlock = UINT64_MAX;
 	if (provider->registers && !facts->ipc_lock)
 		budget->memlock = facts->memlock_soft;
-	budget->bytes_max = mr_half_of_memory();
-	snprintf(budget->bytes_name, sizeof(budget->bytes_name), "half of the machine's memory");
-	if (cgroup / 2 < budget->bytes_max) {
-		budget->bytes_max = cgroup / 2;
-		snprintf(budget->bytes_name, sizeof(budget->bytes_name),
-			 "half of the cgroup's memory.max");
-	}
+	mr_budget_bytes(budget, params->max_pinned, cgroup);
 	budget->pinned_max = budget->bytes_max;
 	memcpy(budget->name, budget->bytes_name, sizeof(budget->name));
 	if (budget->memlock < budget->pinned_max) {
 		budget->pinned_max = budget->memlock - budget->memlock / 4;
 		snprintf(budget->name, sizeof(budget->name), "three quarters of the memlock limit");
 	}
-	if (params->max_pinned && params->max_pinned <= budget->memlock) {
+	if (params->max_pinned && params->max_pinned <= budget->memlock &&
+	    params->max_pinned <= budget->bytes_max) {
 		budget->pinned_max = params->max_pinned;
 		snprintf(budget->name, sizeof(budget->name), "max-pinned");
 	}
@@ -84,7 +106,9 @@ static int mr_budget_over(struct mr_pool *pool, size_t len, const char *name, ui
 		     name, limit_text, used_text);
 	if (strstr(name, "memlock"))
 		util_err_hint(err, MR_BUDGET_REMEDY);
-	else if (strstr(name, "half"))
+	else if (strstr(name, "cgroup"))
+		util_err_hint(err, MR_BUDGET_GROUP);
+	else if (strstr(name, "memory"))
 		util_err_hint(err, "use fewer or smaller buffers, or set max-pinned=");
 	else
 		util_err_hint(err, "raise max-pinned, or use fewer or smaller buffers");

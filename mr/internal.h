@@ -212,12 +212,12 @@ struct mr_slot {
 };
 
 struct mr_budget {
-	uint64_t pinned_max; /* bytes this pool may pin */
-	uint64_t soft;	     /* a quarter: beyond it, idle memory is reused before growing */
-	uint64_t bytes_max;  /* of memory, pinned or not */
-	char bytes_name[40]; /* what that comes from: "half of the machine's memory", ... */
-	uint64_t memlock;    /* the limit that binds this process, UINT64_MAX: none */
-	char name[40];	     /* what pinned_max comes from: "max-pinned", ... */
+	uint64_t pinned_max;  /* bytes this pool may pin */
+	uint64_t soft;	      /* a quarter: beyond it, idle memory is reused before growing */
+	uint64_t bytes_max;   /* of memory, pinned or not */
+	char bytes_name[112]; /* what that comes from: "half of the machine's memory", ... */
+	uint64_t memlock;     /* the limit that binds this process, UINT64_MAX: none */
+	char name[112];	      /* what pinned_max comes from: "max-pinned", ... */
 };
 
 struct mr_pool {
@@ -331,8 +331,14 @@ void mr_foreign_cell_give(struct mr_pool *pool, struct mr_cell *cell);
 /* What lies below the lease. */
 const struct mr_registration *mr_cell_registration(const struct mr_cell *cell);
 
-/* cgroup.c: bytes the control group allows, UINT64_MAX: no bound.  root: "" (tests: a tree). */
-uint64_t mr_cgroup_limit(const char *root);
+/* cgroup.c */
+struct mr_cgroup {
+	uint64_t limit; /* bytes, UINT64_MAX: no bound */
+	char file[96];	/* which says so: "/sys/fs/cgroup/a/memory.max"; a long name's end */
+};
+
+/* root: "" (tests: a tree). */
+void mr_cgroup_read(struct mr_cgroup *cgroup, const char *root);
 
 /* budget.c */
 /* Book len for a piece of memory that is there already, if it fits.  Any thread, no lock. */
@@ -340,7 +346,7 @@ int mr_budget_reserve(struct mr_pool *pool, size_t len, struct util_err *err);
 void mr_budget_return(struct mr_pool *pool, size_t len);
 void mr_budget_init(struct mr_budget *budget, const struct mr_pool_params *params,
 		    const struct mr_provider *provider, const struct iommu_facts *facts,
-		    uint64_t cgroup);
+		    const struct mr_cgroup *cgroup);
 /* May len more bytes be asked for?  0 or -ENOMEM with err naming the limit. */
 int mr_budget_look(struct mr_pool *pool, enum mr_kind kind, size_t len, struct util_err *err);
 /* Complete err for a refusal that came from below. */

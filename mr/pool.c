@@ -99,6 +99,7 @@ static void mr_pool_shape(struct mr_pool *pool, const struct mr_pool_params *par
 {
 	struct iommu_facts facts;
 	struct iommu_device device;
+	struct mr_cgroup cgroup;
 	size_t page;
 
 	iommu_probe(&facts, NULL);
@@ -107,7 +108,8 @@ static void mr_pool_shape(struct mr_pool *pool, const struct mr_pool_params *par
 		device.node = params->numa_node;
 	else if (pool->provider->numa_node >= 0)
 		device.node = pool->provider->numa_node;
-	mr_budget_init(&pool->budget, params, pool->provider, &facts, mr_cgroup_limit(""));
+	mr_cgroup_read(&cgroup, "");
+	mr_budget_init(&pool->budget, params, pool->provider, &facts, &cgroup);
 	if (!pool->provider->registers)
 		facts.ipc_lock = true; /* nothing is pinned: the limit does not bind */
 	iommu_policy_geometry(&pool->geometry, &facts, &device, params->max_pinned);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 CRITERION_TESTS += %D%/test_mr
-%C%_test_mr_SOURCES = %D%/fake.h %D%/fake.c %D%/shaky.h %D%/shaky.c %D%/test_budget.c %D%/test_cache.c %D%/test_class.c \
+%C%_test_mr_SOURCES = %D%/fake.h %D%/fake.c %D%/shaky.h %D%/shaky.c %D%/test_budget.c %D%/test_cache.c %D%/test_cgroup.c %D%/test_class.c \
 	%D%/test_faults.c %D%/test_interval.c \
 	%D%/test_ledger.c %D%/test_memory.c %D%/test_model.c %D%/test_pages.c %D%/test_pool.c %D%/test_grant.c %D%/test_property.c %D%/test_stack.c %D%/test_threads.c %D%/test_watch.c
 %C%_test_mr_CFLAGS = $(TEST_CFLAGS)

@@ -198,6 +198,7 @@ Test(mr_budget, a_small_budget_serves_one_size_after_another)
 Test(mr_budget, the_cgroups_limit_is_named_with_its_number_and_the_remedy)
 {
 	struct iommu_facts facts = {.memlock_soft = UINT64_MAX, .ipc_lock = true};
+	struct mr_cgroup cgroup = {2 << 20, "/sys/fs/cgroup/a/memory.max"};
 	struct mr_pool_params params = {.slab_size = 256 << 10};
 	struct mr_ledger_snapshot snap;
 	struct fake_provider fake;
@@ -208,11 +209,12 @@ Test(mr_budget, the_cgroups_limit_is_named_with_its_number_and_the_remedy)
 
 	fake_provider_init(&fake);
 	pool = fake_pool(&fake.p, &params);
-	mr_budget_init(&pool->budget, &params, &fake.p, &facts, 2 << 20);
+	mr_budget_init(&pool->budget, &params, &fake.p, &facts, &cgroup);
 	while (n < 8 && !mr_lease_take(pool, MR_KIND_READ, 262144, &leases[n], &err))
 		n++;
 	cr_assert_eq(n, 4, "half of it is for others");
-	cr_assert(strstr(err.what, "half of the cgroup's memory.max is 1 MiB"), "%s", err.what);
+	cr_assert(strstr(err.what, "half of /sys/fs/cgroup/a/memory.max is 1 MiB"), "%s", err.what);
+	cr_assert(strstr(err.hint, "raise the group's limit"), "%s", err.hint);
 	cr_assert(strstr(err.hint, "max-pinned="), "%s", err.hint);
 	mr_ledger_read(mr_pool_ledger(pool), &snap);
 	cr_assert_gt(snap.limit_refusals, 0);
@@ -221,6 +223,34 @@ Test(mr_budget, the_cgroups_limit_is_named_with_its_number_and_the_remedy)
 	while (n)
 		mr_lease_give(leases[--n]);
 	mr_pool_destroy(pool);
+}
+
+Test(mr_budget, max_pinned_may_claim_all_of_what_is_there_but_not_more)
+{
+	static const struct {
+		uint64_t max_pinned, bytes_max, pinned_max;
+		char name[40];
+	} cases[] = {
+		{0, 1 << 20, 1 << 20, "half of /sys/fs/cgroup/memory.max"},
+		{512 << 10, 1 << 20, 512 << 10, "half of /sys/fs/cgroup/memory.max"},
+		{1536 << 10, 1536 << 10, 1536 << 10, "max-pinned"},
+		{2 << 20, 2 << 20, 2 << 20, "/sys/fs/cgroup/memory.max"},
+		{64 << 20, 2 << 20, 2 << 20, "/sys/fs/cgroup/memory.max"},
+	};
+	struct iommu_facts facts = {.memlock_soft = UINT64_MAX, .ipc_lock = true};
+	struct mr_cgroup cgroup = {2 << 20, "/sys/fs/cgroup/memory.max"};
+	struct fake_provider fake;
+
+	fake_provider_init(&fake);
+	for (unsigned i = 0; i < UTIL_ARRAY_SIZE(cases); i++) {
+		struct mr_pool_params params = {.max_pinned = cases[i].max_pinned};
+		struct mr_budget budget;
+
+		mr_budget_init(&budget, &params, &fake.p, &facts, &cgroup);
+		cr_expect_eq(budget.bytes_max, cases[i].bytes_max, "case %u", i);
+		cr_expect_eq(budget.pinned_max, cases[i].pinned_max, "case %u", i);
+		cr_expect_str_eq(budget.bytes_name, cases[i].name, "case %u", i);
+	}
 }
 
 Test(mr_budget, a_refusal_from_below_is_waited_out_once_then_not_again)

@@ -205,34 +205,3 @@ Test(mr_grant, on_demand_slabs_are_registered_so_where_the_device_has_it)
 	cr_assert_eq(mr_grant_close(s.binder, grant), 0);
 	scene_close(&s);
 }
-
-static void put(const char *root, const char *path, const char *text)
-{
-	char full[256];
-	FILE *file;
-
-	snprintf(full, sizeof(full), "%s%s", root, path);
-	file = fopen(full, "w");
-	cr_assert(file, "%s", full);
-	fputs(text, file);
-	fclose(file);
-}
-
-Test(mr_grant, the_smallest_limit_of_the_cgroup_and_those_above_counts)
-{
-	char root[] = "/tmp/mr-cgroup.XXXXXX", cmd[256];
-
-	cr_assert(mkdtemp(root));
-	cr_assert_eq(mr_cgroup_limit(root), UINT64_MAX, "no hierarchy, no limit");
-	snprintf(cmd, sizeof(cmd), "mkdir -p %s/proc/self %s/sys/fs/cgroup/a/b", root, root);
-	cr_assert_eq(system(cmd), 0);
-	put(root, "/proc/self/cgroup", "1:name=x:/z\n0::/a/b\n");
-	put(root, "/sys/fs/cgroup/a/b/memory.max", "max\n");
-	cr_assert_eq(mr_cgroup_limit(root), UINT64_MAX);
-	put(root, "/sys/fs/cgroup/a/memory.max", "1048576\n");
-	cr_assert_eq(mr_cgroup_limit(root), 1048576);
-	put(root, "/sys/fs/cgroup/a/b/memory.max", "65536\n");
-	cr_assert_eq(mr_cgroup_limit(root), 65536);
-	snprintf(cmd, sizeof(cmd), "rm -r %s", root);
-	cr_assert_eq(system(cmd), 0);
-}
