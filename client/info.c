@@ -71,12 +71,16 @@ int nfsrdma_info(struct nfsrdma *mount, struct nfsrdma_info *info)
 void client_log_policy(struct nfsrdma *mount)
 {
 	const struct fabric_attr *attr = transport_client_attr(mount->conn[0]);
+	const struct mr_pool *pool = transport_client_pool(mount->conn[0]);
 	char words[sizeof(((struct nfsrdma_info *)0)->pool)];
 
 	if (!mount->log.fn || mount->log.level < UTIL_LOG_INFO)
 		return;
 	util_log(&mount->log, UTIL_LOG_INFO, "pool: %s",
-		 mr_pool_describe(transport_client_pool(mount->conn[0]), words, sizeof(words)));
+		 mr_pool_describe(pool, words, sizeof(words)));
+	if (mr_pool_mode(pool) == MR_MODE_WINDOW)
+		util_log(&mount->log, UTIL_LOG_INFO, "invalidations: %s",
+			 mr_pool_batching(pool)->why);
 	if (attr) /* tcp registers nothing */
 		iommu_warnings_log(&mount->log, attr->device);
 }

@@ -170,6 +170,18 @@ struct iommu_geometry {
 void iommu_policy_geometry(struct iommu_geometry *geo, const struct iommu_facts *facts,
 			   const struct iommu_device *dev, uint64_t max_pinned);
 
+/*
+ * How many invalidations of windows share a doorbell, and how long one may wait for others to come
+ * while they come without pause.
+ */
+struct iommu_batching {
+	unsigned most;    /* work requests behind one doorbell */
+	uint64_t hold_ns; /* 0: none waits */
+	char why[160];    /* for -v */
+};
+
+void iommu_policy_batching(struct iommu_batching *batching, const struct iommu_device *dev);
+
 enum iommu_advice_level {
 	IOMMU_ADVICE_NOTE, /* good to know, nothing is wrong */
 	IOMMU_ADVICE_WARN, /* costs speed, safety or a surprise */

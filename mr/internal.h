@@ -230,6 +230,7 @@ struct mr_pool {
 	struct mr_budget budget;
 	size_t max_lease;
 	struct iommu_geometry geometry;
+	struct iommu_batching batching;
 	enum mr_backing best, likely; /* wished for; what the machine has */
 	int node;
 	bool poison;

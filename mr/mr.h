@@ -115,31 +115,52 @@ void mr_provider_plain_init(struct mr_provider *p);
 /* ---- ledger ----------------------------------------------------------------------------- */
 
 /* Names are those of the JSON documents.  All monotonic but the *_now ones. */
-#define MR_LEDGER_FIELDS(X)                                                                        \
-	X(registrations)                                                                           \
-	X(deregistrations)                                                                         \
-	X(pages_charged)                                                                           \
-	X(pages_released)                                                                          \
-	X(iova_maps)                                                                               \
-	X(iova_unmaps)                                                                             \
-	X(iova_reuses) X(windows_bound) X(invalidations_local) X(invalidations_remote)             \
-		X(invalidation_batches) X(limit_refusals) X(leases_taken) X(leases_given)          \
-			X(leases_quarantined) X(slabs_created) X(slabs_destroyed)                  \
-				X(bytes_registered_now) X(pages_charged_now) X(locked_pages_now)   \
-					X(leases_now) X(quarantined_now)                           \
-						MR_LEDGER_WINDOW_FIELDS(X)
+/* clang-format off */
+#define MR_LEDGER_FIELDS(X)								\
+	X(registrations)								\
+	X(deregistrations)								\
+	X(pages_charged)								\
+	X(pages_released)								\
+	X(iova_maps)									\
+	X(iova_unmaps)									\
+	X(iova_reuses)									\
+	X(windows_bound)								\
+	X(invalidations_local)								\
+	X(invalidations_remote)								\
+	X(invalidation_batches)								\
+	X(limit_refusals)								\
+	X(leases_taken)									\
+	X(leases_given)									\
+	X(leases_quarantined)								\
+	X(slabs_created)								\
+	X(slabs_destroyed)								\
+	X(bytes_registered_now)								\
+	X(pages_charged_now)								\
+	X(locked_pages_now)								\
+	X(leases_now)									\
+	X(quarantined_now)								\
+	MR_LEDGER_WINDOW_FIELDS(X)
+/* clang-format on */
 
 /* windows_bound = invalidations_local + invalidations_remote + windows_dropped (their connection
  * ended first, or they were never posted) + windows_now.  The histogram counts batches of up to so
  * many invalidations behind one doorbell. */
-#define MR_LEDGER_WINDOW_FIELDS(X)                                                                 \
-	X(windows_dropped)                                                                         \
-	X(windows_now)                                                                             \
-	X(invalidation_batches_1)                                                                  \
-	X(invalidation_batches_2)                                                                  \
-	X(invalidation_batches_4) X(invalidation_batches_8) X(invalidation_batches_16)             \
-		X(invalidation_batches_32) X(invalidation_batches_more) X(cache_evictions)         \
-			X(cache_unmaps_seen) X(cache_stale) X(bounces)
+/* clang-format off */
+#define MR_LEDGER_WINDOW_FIELDS(X)							\
+	X(windows_dropped)								\
+	X(windows_now)									\
+	X(invalidation_batches_1)							\
+	X(invalidation_batches_2)							\
+	X(invalidation_batches_4)							\
+	X(invalidation_batches_8)							\
+	X(invalidation_batches_16)							\
+	X(invalidation_batches_32)							\
+	X(invalidation_batches_more)							\
+	X(cache_evictions)								\
+	X(cache_unmaps_seen)								\
+	X(cache_stale)									\
+	X(bounces)
+/* clang-format on */
 
 struct mr_ledger_counters {
 #define MR_LEDGER_DECLARE(name) _Atomic uint64_t name;
@@ -296,6 +317,9 @@ enum mr_mode mr_pool_mode(const struct mr_pool *pool);
 struct mr_provider *mr_pool_provider(struct mr_pool *pool);
 /* Leases found touched after they were given; always 0 without poison. */
 uint64_t mr_pool_poison_hits(const struct mr_pool *pool);
+/* How invalidations of windows share doorbells on this device: iommu_policy_batching(). */
+struct iommu_batching;
+const struct iommu_batching *mr_pool_batching(const struct mr_pool *pool);
 /* "2 MiB huge pages, node 0, 16 MiB slabs: <why>" for -v. */
 const char *mr_pool_describe(const struct mr_pool *pool, char *buf, size_t len);
 

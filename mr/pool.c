@@ -113,6 +113,7 @@ static void mr_pool_shape(struct mr_pool *pool, const struct mr_pool_params *par
 	if (!pool->provider->registers)
 		facts.ipc_lock = true; /* nothing is pinned: the limit does not bind */
 	iommu_policy_geometry(&pool->geometry, &facts, &device, params->max_pinned);
+	iommu_policy_batching(&pool->batching, &device);
 	pool->node = pool->geometry.node;
 	pool->best = mr_pool_backing(pool, params->hugepages);
 	pool->likely = mr_pool_likely(pool, &facts);
@@ -252,6 +253,11 @@ enum mr_mode mr_pool_mode(const struct mr_pool *pool)
 struct mr_provider *mr_pool_provider(struct mr_pool *pool)
 {
 	return pool->provider;
+}
+
+const struct iommu_batching *mr_pool_batching(const struct mr_pool *pool)
+{
+	return &pool->batching;
 }
 
 uint64_t mr_pool_poison_hits(const struct mr_pool *pool)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #include "iommu-aware/internal.h"
 
@@ -59,4 +60,50 @@ Test(iommu_policy, binds_to_the_device_only_where_there_are_nodes)
 	facts.nodes = 1;
 	iommu_policy_geometry(&geo, &facts, &dev, 0);
 	cr_assert_eq(geo.node, -1);
+}
+
+/* What share a doorbell, and how long, depends on what a doorbell costs there. */
+Test(iommu_policy, a_wait_for_others_is_some_ten_doorbells_long)
+{
+	static const struct {
+		struct iommu_device dev;
+		unsigned most;
+		uint64_t hold_ns;
+		char word[24];
+	} cases[] = {
+		{{.name = "none"}, 128, 50000, "system call"},
+		{{.name = "eth0", .found = true, .domain = IOMMU_DOMAIN_DMA},
+		 128,
+		 50000,
+		 "system call"}, /* iwarp on a NIC that does no RDMA */
+		{{.name = "rxe0", .found = true, .rdma = true, .rides_on = "eth0"},
+		 128,
+		 50000,
+		 "system call"},
+		{{.name = "mlx5_0", .found = true, .rdma = true, .domain = IOMMU_DOMAIN_IDENTITY},
+		 64,
+		 10000,
+		 "no IOMMU is seen"},
+		{{.name = "mlx5_0", .found = true, .rdma = true}, 64, 10000, "no IOMMU is seen"},
+		{{.name = "mlx5_0", .found = true, .rdma = true, .domain = IOMMU_DOMAIN_DMA},
+		 64,
+		 20000,
+		 "through the IOMMU"},
+		{{.name = "mlx5_0", .found = true, .rdma = true, .domain = IOMMU_DOMAIN_DMA_FQ},
+		 64,
+		 20000,
+		 "through the IOMMU"},
+	};
+
+	for (unsigned i = 0; i < UTIL_ARRAY_SIZE(cases); i++) {
+		struct iommu_batching batching;
+		char number[32];
+
+		iommu_policy_batching(&batching, &cases[i].dev);
+		cr_expect_eq(batching.most, cases[i].most, "case %u: %u", i, batching.most);
+		cr_expect_eq(batching.hold_ns, cases[i].hold_ns, "case %u", i);
+		cr_expect(strstr(batching.why, cases[i].word), "case %u: %s", i, batching.why);
+		snprintf(number, sizeof(number), "at most %u share", cases[i].most);
+		cr_expect(strstr(batching.why, number), "case %u: %s", i, batching.why);
+	}
 }

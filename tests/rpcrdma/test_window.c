@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "iommu-aware/iommu.h"
 #include "tests/rpcrdma/rig.h"
 
 #define LEN 8192u
@@ -121,6 +122,40 @@ Test(rpcrdma_window, no_invalidation_waits_longer_than_the_bound)
 		answer_at_once(&r, &o, lease, MANY, 1);
 		cr_expect_eq(ledger(&r).invalidation_batches, cases[i].batches,
 			     "%lu us a round: %lu batches", (unsigned long)cases[i].step_us,
+			     (unsigned long)ledger(&r).invalidation_batches);
+		cr_expect_eq(ledger(&r).invalidations_local, MANY);
+		rig_close_with(&r, lease);
+	}
+}
+
+Test(rpcrdma_window, the_policy_sets_how_many_share_a_doorbell_and_how_long_they_wait)
+{
+	static const struct {
+		unsigned most;
+		uint64_t hold_ns;
+		unsigned batches;
+	} cases[] = {
+		{128, 50000, 1}, /* a software device's */
+		{128, 0, 4},	 /* each round by itself */
+		{64, 50000, 2},	 /* a NIC's: two rounds, then the rest */
+		{10, 50000, 10}, /* less than a round brings */
+	};
+
+	for (size_t i = 0; i < UTIL_ARRAY_SIZE(cases); i++) {
+		struct iommu_batching batching = {cases[i].most, cases[i].hold_ns, ""};
+		const struct iommu_batching *policy;
+		struct outcome o = {0};
+		struct mr_lease *lease;
+		struct rig r;
+
+		window_open(&r, &o, 1000, 1000);
+		policy = mr_pool_batching(transport_client_pool(r.client));
+		cr_expect_eq(rig_link(&r)->hold_ns, policy->hold_ns);
+		cr_expect_eq(rig_link(&r)->chain_most, policy->most);
+		rpcrdma_link_batching(rig_link(&r), &batching);
+		lease = rig_lease(&r, MR_KIND_READ, LEN);
+		answer_at_once(&r, &o, lease, MANY, 1);
+		cr_expect_eq(ledger(&r).invalidation_batches, cases[i].batches, "case %zu: %lu", i,
 			     (unsigned long)ledger(&r).invalidation_batches);
 		cr_expect_eq(ledger(&r).invalidations_local, MANY);
 		rig_close_with(&r, lease);

@@ -201,6 +201,7 @@ static int link_create(struct transport_client *client, struct transport_link **
 	if (code)
 		goto err_free;
 	attr = &link->site->domain->attr;
+	rpcrdma_link_batching(link, mr_pool_batching(link->site->pool));
 	link->inline_size = rpcrdma_inline_size(client->params.inline_size);
 	link->slots = rpcrdma_fit_credits(
 		client->params.slots,

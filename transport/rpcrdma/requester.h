@@ -79,6 +79,8 @@ struct rpcrdma_link {
 	struct rpcrdma_req *reqs; /* slots of them */
 	struct util_list free_reqs, abandoned, closing;
 	unsigned closing_wr;	/* invalidations of those in closing */
+	unsigned chain_most;	/* of them behind one doorbell, */
+	uint64_t hold_ns;	/* and how long they may wait for more: the policy's */
 	uint64_t held_since_ns; /* since when they wait for more to come, 0: they do not */
 	uint64_t (*clock_ns)(void);
 	struct mr_binder *binder;
@@ -144,6 +146,7 @@ bool rpcrdma_link_receive(struct rpcrdma_link *link, uint8_t *buf, const struct 
 void rpcrdma_link_conclude(struct rpcrdma_link *link, struct rpcrdma_req *req);
 
 /* ---- requester_close.c */
+void rpcrdma_link_batching(struct rpcrdma_link *link, const struct iommu_batching *batching);
 /* A reply came: end what the peer may still reach.  false: nothing is left to be done; true: the
  * call is closing, and concluded when its invalidations have completed. */
 bool rpcrdma_req_close(struct rpcrdma_link *link, struct rpcrdma_req *req,

@@ -11,8 +11,9 @@
  * Invalidations of all calls whose replies came in the same round of completions go out in one
  * chain behind one doorbell, of which only the last request is signalled.  Under load, when a round
  * was full and the next is there already, they wait for those of that one too: until the chain
- * might not hold another round's, or for HOLD_NS, whichever comes first.  A reply that comes alone
- * waits for nothing.
+ * might not hold another round's, or for a bounded while, whichever comes first.  How long a chain
+ * and how long a while is the policy's word (iommu_policy_batching()): it knows what a doorbell
+ * costs on this device.  A reply that comes alone waits for nothing.
  *
  * Trust.  A peer that invalidates a key which is not of the call it answers breaks its word: the
  * key may have been another call's.  requester.c drops the connection then (link->uninvited).
@@ -20,14 +21,14 @@
  * Recovery.  A call that is closing when its connection ends goes back to the core like any other
  * that was sent, and is sent again: the server's duplicate request cache answers it.
  */
+#include "iommu-aware/iommu.h"
 #include "transport/rpcrdma/requester.h"
 
-/*
- * What a reply may wait at most for others to share its doorbell, while more come in without pause.
- * A doorbell costs between one and some ten microseconds (a store to a NIC, a system call to a
- * software device): a few of those are worth saving, and no caller notices.
- */
-#define HOLD_NS UINT64_C(50000)
+void rpcrdma_link_batching(struct rpcrdma_link *link, const struct iommu_batching *batching)
+{
+	link->hold_ns = batching->hold_ns;
+	link->chain_most = batching->most < RPCRDMA_CHAIN ? batching->most : RPCRDMA_CHAIN;
+}
 
 static void note_closing(struct rpcrdma_link *link, struct rpcrdma_req *req)
 {
@@ -71,7 +72,10 @@ static struct rpcrdma_req *next_closing(struct rpcrdma_link *link)
 	if (util_list_empty(&link->closing))
 		return NULL;
 	req = UTIL_LIST_ENTRY(link->closing.next, struct rpcrdma_req, close_node);
-	if (link->nwr + req->ninv > RPCRDMA_CHAIN || rpcrdma_sendq_room(&link->sendq) < req->ninv)
+	if (rpcrdma_sendq_room(&link->sendq) < req->ninv)
+		return NULL;
+	/* One call's always fit: RPCRDMA_PIECES is less than RPCRDMA_CHAIN. */
+	if (link->nwr && link->nwr + req->ninv > link->chain_most)
 		return NULL;
 	return req;
 }
@@ -98,8 +102,8 @@ static bool hold(struct rpcrdma_link *link)
 
 	if (!link->held_since_ns)
 		link->held_since_ns = now_ns;
-	return now_ns - link->held_since_ns < HOLD_NS &&
-	       link->closing_wr + RPCRDMA_POLL <= RPCRDMA_CHAIN;
+	return now_ns - link->held_since_ns < link->hold_ns &&
+	       link->closing_wr + RPCRDMA_POLL <= link->chain_most;
 }
 
 int rpcrdma_link_invalidate(struct rpcrdma_link *link, bool more)
