@@ -232,6 +232,7 @@ struct mr_pool {
 	struct iommu_geometry geometry;
 	struct iommu_batching batching;
 	enum mr_backing best, likely; /* wished for; what the machine has */
+	bool thp;		      /* transparent huge pages may come */
 	int node;
 	bool poison;
 	_Atomic uint64_t poison_hits;

@@ -89,9 +89,30 @@ static enum mr_backing mr_pool_likely(const struct mr_pool *pool, const struct i
 		return MR_BACKING_1G;
 	if (pool->best >= MR_BACKING_2M && facts->huge_2m_free)
 		return MR_BACKING_2M;
-	if (pool->best >= MR_BACKING_THP && facts->thp[0] && strcmp(facts->thp, "never"))
+	if (pool->best >= MR_BACKING_THP && pool->thp)
 		return MR_BACKING_THP;
 	return MR_BACKING_4K;
+}
+
+/* What was asked for goes before the policy, and one registration must hold a slab. */
+static void mr_pool_slab_size(struct mr_pool *pool, const struct mr_pool_params *params)
+{
+	size_t page = params->hugepages == MR_HUGE_AUTO ? MR_PAGE : mr_backing_page(pool->best);
+	uint64_t size = params->slab_size ? params->slab_size : pool->geometry.slab_size;
+	const struct mr_provider *provider = pool->provider;
+	const char *why = params->slab_size ? "as asked for" : "one page each";
+	char text[24];
+
+	size = mr_round_up(size, page);
+	if (provider->max_region >= MR_PAGE && size > provider->max_region) {
+		size = provider->max_region / MR_PAGE * MR_PAGE;
+		why = "the longest registration of the device";
+	}
+	if (size == pool->geometry.slab_size)
+		return;
+	pool->geometry.slab_size = size;
+	snprintf(pool->geometry.why, sizeof(pool->geometry.why), "slabs of at most %s: %s",
+		 util_size_format(size, text, sizeof(text)), why);
 }
 
 /* Machine, device and wishes to a geometry. */
@@ -100,7 +121,6 @@ static void mr_pool_shape(struct mr_pool *pool, const struct mr_pool_params *par
 	struct iommu_facts facts;
 	struct iommu_device device;
 	struct mr_cgroup cgroup;
-	size_t page;
 
 	iommu_probe(&facts, NULL);
 	iommu_probe_device(&device, pool->provider->device, NULL);
@@ -116,15 +136,9 @@ static void mr_pool_shape(struct mr_pool *pool, const struct mr_pool_params *par
 	iommu_policy_batching(&pool->batching, &device);
 	pool->node = pool->geometry.node;
 	pool->best = mr_pool_backing(pool, params->hugepages);
+	pool->thp = facts.thp[0] && strcmp(facts.thp, "never");
 	pool->likely = mr_pool_likely(pool, &facts);
-	if (params->slab_size)
-		pool->geometry.slab_size = params->slab_size;
-	page = params->hugepages == MR_HUGE_AUTO ? MR_PAGE : mr_backing_page(pool->best);
-	pool->geometry.slab_size = mr_round_up(pool->geometry.slab_size, page);
-	/* One registration must hold a slab. */
-	if (pool->provider->max_region >= MR_PAGE &&
-	    pool->geometry.slab_size > pool->provider->max_region)
-		pool->geometry.slab_size = pool->provider->max_region / MR_PAGE * MR_PAGE;
+	mr_pool_slab_size(pool, params);
 }
 
 static size_t mr_pool_longest(const struct mr_pool *pool)
@@ -265,7 +279,8 @@ uint64_t mr_pool_poison_hits(const struct mr_pool *pool)
 	return atomic_load_explicit(&pool->poison_hits, memory_order_relaxed);
 }
 
-/* The best backing that slabs really got; before the first one, what it is likely to be. */
+/* The best backing that slabs really got; before the first one, what it is likely to be.  Hoping
+ * for transparent huge pages is in vain where they are switched off. */
 static enum mr_backing mr_pool_backing_now(struct mr_pool *pool)
 {
 	enum mr_backing best = MR_BACKING_4K;
@@ -278,6 +293,8 @@ static enum mr_backing mr_pool_backing_now(struct mr_pool *pool)
 		if (slab->memory.backing > best)
 			best = slab->memory.backing;
 	}
+	if (best == MR_BACKING_THP && !pool->thp)
+		return MR_BACKING_4K;
 	return best;
 }
 
