@@ -171,8 +171,11 @@ struct mr_span {
 
 enum mr_cell_state { MR_CELL_IDLE, MR_CELL_OUT, MR_CELL_QUARANTINED };
 
+/* Cache lines of its own: neighbours are in the hands of other threads. */
+#define MR_CELL_ALIGN 128
+
 struct mr_cell {
-	struct mr_lease lease;
+	_Alignas(MR_CELL_ALIGN) struct mr_lease lease;
 	_Atomic uint32_t next; /* index of the next on the stack, 0: last */
 	uint32_t index;	       /* from 1 */
 	uint8_t class;

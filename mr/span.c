@@ -20,9 +20,10 @@ static int mr_chunk_add(struct mr_pool *pool)
 
 	if (at >= MR_CHUNKS)
 		return -ENOMEM;
-	chunk = calloc(MR_CHUNK_CELLS, sizeof(*chunk));
+	chunk = aligned_alloc(MR_CELL_ALIGN, MR_CHUNK_CELLS * sizeof(*chunk));
 	if (!chunk)
 		return -ENOMEM;
+	memset(chunk, 0, MR_CHUNK_CELLS * sizeof(*chunk));
 	atomic_store_explicit(&pool->chunks[at], chunk, memory_order_release);
 	for (uint32_t i = 0; i < MR_CHUNK_CELLS; i++) {
 		chunk[i].index = pool->cells + i + 1;

@@ -228,6 +228,29 @@ Test(mr_pool, more_threads_than_slots_still_work)
 	cr_assert_eq(fake_live(&fake), 0);
 }
 
+/* Two threads that take and give beside each other would otherwise pass the line to and fro. */
+Test(mr_pool, no_two_leases_share_a_cache_line)
+{
+	struct mr_pool_params params = {.max_pinned = 64 << 20};
+	struct mr_lease *lease[64];
+	struct fake_provider fake;
+	struct mr_pool *pool;
+
+	fake_provider_init(&fake);
+	pool = fake_pool(&fake.p, &params);
+	for (unsigned i = 0; i < 64; i++) {
+		cr_assert_eq(mr_lease_take(pool, MR_KIND_READ, 65536, &lease[i], NULL), 0);
+		cr_assert_eq((uintptr_t)lease[i] % MR_CELL_ALIGN, 0);
+		for (unsigned j = 0; j < i; j++)
+			cr_assert_geq(lease[i] > lease[j] ? (char *)lease[i] - (char *)lease[j]
+							  : (char *)lease[j] - (char *)lease[i],
+				      MR_CELL_ALIGN);
+	}
+	for (unsigned i = 0; i < 64; i++)
+		mr_lease_give(lease[i]);
+	mr_pool_destroy(pool);
+}
+
 Test(mr_pool, trim_releases_what_no_lease_is_out_of)
 {
 	struct fake_provider fake;
