@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bench_lease.c - what a lease costs: take+give in ns, on one thread and on two, beside a pool
- * behind a mutex and beside registering (mapping, faulting in, pinning) per I/O.
+ * behind a mutex and beside registering per I/O, the pins alone.  Prints a markdown table.
  *
  *   bench_lease [ROUNDS]
  *
@@ -63,9 +63,11 @@ static const struct mr_provider_ops bench_ops = {
 	.deregister_memory = bench_deregister,
 };
 
-static struct mr_provider bench_provider = {
-	.ops = &bench_ops, .max_region = 1u << 30, .max_regions = UINT32_MAX, .registers = true,
-	.numa_node = -1};
+static struct mr_provider bench_provider = {.ops = &bench_ops,
+					    .max_region = 1u << 30,
+					    .max_regions = UINT32_MAX,
+					    .registers = true,
+					    .numa_node = -1};
 
 static struct mr_pool *pool;
 
@@ -177,12 +179,12 @@ int main(int argc, char **argv)
 		void *(*loop)(void *);
 		unsigned threads, ops;
 	} rows[] = {
-		{"lease pool", lease_loop, 1, OPS},
-		{"lease pool", lease_loop, 2, OPS},
-		{"mutex pool", mutex_loop, 1, OPS},
-		{"mutex pool", mutex_loop, 2, OPS},
-		{"register 256 KiB", register_loop, 1, REGISTER_OPS},
-		{"register 256 KiB", register_loop, 2, REGISTER_OPS},
+		{"take and give a lease", lease_loop, 1, OPS},
+		{"take and give a lease", lease_loop, 2, OPS},
+		{"the same behind a mutex", mutex_loop, 1, OPS},
+		{"the same behind a mutex", mutex_loop, 2, OPS},
+		{"register and release 256 KiB", register_loop, 1, REGISTER_OPS},
+		{"register and release 256 KiB", register_loop, 2, REGISTER_OPS},
 	};
 	static double ns[UTIL_ARRAY_SIZE(rows)][MAX_ROUNDS];
 	unsigned rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 9;
@@ -201,12 +203,13 @@ int main(int argc, char **argv)
 	for (unsigned round = 0; round < rounds; round++)
 		for (size_t i = 0; i < UTIL_ARRAY_SIZE(rows); i++)
 			ns[i][round] = run(rows[i].loop, rows[i].threads, rows[i].ops);
-	printf("take+give, ns of CPU time per pair: median (least, most) of %u rounds\n", rounds);
+	printf("| one pair, ns of CPU time | threads | median of %u | range |\n"
+	       "| --- | --- | --- | --- |\n",
+	       rounds);
 	for (size_t i = 0; i < UTIL_ARRAY_SIZE(rows); i++) {
 		qsort(ns[i], rounds, sizeof(double), compare);
-		printf("  %-17s %u thread%s %10.1f (%.1f, %.1f)\n", rows[i].name, rows[i].threads,
-		       rows[i].threads > 1 ? "s" : " ", ns[i][rounds / 2], ns[i][0],
-		       ns[i][rounds - 1]);
+		printf("| %s | %u | %.1f | %.1f-%.1f |\n", rows[i].name, rows[i].threads,
+		       ns[i][rounds / 2], ns[i][0], ns[i][rounds - 1]);
 	}
 	mr_pool_destroy(pool);
 	return 0;

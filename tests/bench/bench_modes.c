@@ -146,6 +146,32 @@ static int one_mode(char **arg)
 	return ret;
 }
 
+/* ---- the raw cost: pins taken and released, and nothing else */
+
+#define ROOM ((size_t)8 << 20)
+#define HUGE ((size_t)2 << 20)
+#define RAW_ROUNDS 9
+#define RAW_OPS 100
+
+enum raw_pages { RAW_SMALL, RAW_THP, RAW_HUGE, RAW_KINDS };
+
+/* ROOM bytes, len of them touched; *mapp is to be unmapped.  NULL: no such pages. */
+static char *raw_map(enum raw_pages pages, size_t len, void **mapp)
+{
+	int flags = pages == RAW_HUGE ? MAP_HUGETLB : 0;
+	char *at;
+
+	*mapp = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1,
+		     0);
+	if (*mapp == MAP_FAILED)
+		return NULL;
+	at = (char *)(((uintptr_t)*mapp + HUGE - 1) / HUGE * HUGE);
+	if (!flags)
+		madvise(*mapp, ROOM, pages == RAW_THP ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	memset(at, 1, len);
+	return at;
+}
+
 /* Register and release len bytes n times: us per pair of CPU time. */
 static double raw(void *mem, size_t len, unsigned n)
 {
@@ -166,29 +192,50 @@ static double raw(void *mem, size_t len, unsigned n)
 	return begin * 1e6 / n;
 }
 
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The median of rounds, each with a mapping of its own. */
+static double raw_median(enum raw_pages pages, size_t len)
+{
+	double us[RAW_ROUNDS];
+
+	for (unsigned i = 0; i < RAW_ROUNDS; i++) {
+		void *map;
+		char *at = raw_map(pages, len, &map);
+
+		us[i] = at ? raw(at, len, RAW_OPS) : -1;
+		if (at)
+			munmap(map, ROOM);
+		if (us[i] < 0)
+			return -1;
+	}
+	qsort(us, RAW_ROUNDS, sizeof(us[0]), by_value);
+	return us[RAW_ROUNDS / 2];
+}
+
 static int all_raw(void)
 {
 	static const size_t lens[] = {4096, 262144, 1 << 20, 4 << 20};
-	size_t room = 8 << 20, huge = 2 << 20;
 
-	printf("register + release, us of CPU time: 4 KiB pages, transparent huge pages\n");
+	printf("| register and release | 4 KiB pages | transparent huge pages | 2 MiB huge pages "
+	       "|\n"
+	       "| --- | --- | --- | --- |\n");
 	for (unsigned i = 0; i < 4; i++) {
-		char *mem = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-				 -1, 0);
-		char *at = (char *)(((uintptr_t)mem + huge - 1) / huge * huge);
-		double small, large;
+		printf("| %zu KiB |", lens[i] / 1024);
+		for (int pages = 0; pages < RAW_KINDS; pages++) {
+			double us = raw_median((enum raw_pages)pages, lens[i]);
 
-		madvise(mem, room, MADV_NOHUGEPAGE);
-		memset(at, 1, lens[i]);
-		small = raw(at, lens[i], 500);
-		munmap(mem, room);
-		mem = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		at = (char *)(((uintptr_t)mem + huge - 1) / huge * huge);
-		madvise(mem, room, MADV_HUGEPAGE);
-		memset(at, 1, lens[i]);
-		large = raw(at, lens[i], 500);
-		munmap(mem, room);
-		printf("  %8zu bytes %10.2f %10.2f\n", lens[i], small, large);
+			if (us < 0)
+				printf(" - |");
+			else
+				printf(" %.2f us |", us);
+		}
+		printf("\n");
 	}
 	return 0;
 }
