@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <liburing.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <linux/mman.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/mr/fake.h"
@@ -203,6 +205,7 @@ void *__real_aligned_alloc(size_t align, size_t len);
 void __real_free(void *p);
 void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
 int __real_munmap(void *addr, size_t len);
+long __real_syscall(long number, ...);
 int __real_madvise(void *addr, size_t len, int advice);
 int __real_pthread_mutex_lock(pthread_mutex_t *lock);
 
@@ -324,6 +327,29 @@ int __wrap_munmap(void *addr, size_t len)
 
 	wrap_mapped -= ret ? 0 : (long)len;
 	return ret;
+}
+
+/* The software RNIC pins by these two. */
+static bool wrap_may_fail(long number, long opcode)
+{
+	return number == __NR_io_uring_setup ||
+	       (number == __NR_io_uring_register && opcode == IORING_REGISTER_BUFFERS);
+}
+
+long __wrap_syscall(long number, ...)
+{
+	long arg[6];
+	va_list ap;
+
+	va_start(ap, number);
+	for (unsigned i = 0; i < UTIL_ARRAY_SIZE(arg); i++)
+		arg[i] = va_arg(ap, long);
+	va_end(ap);
+	if (wrap_may_fail(number, arg[1]) && wrap_fails()) {
+		errno = EMFILE;
+		return -1;
+	}
+	return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 }
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)

@@ -38,7 +38,8 @@ struct mr_pool *fake_pool(struct mr_provider *provider, struct mr_pool_params *p
 /* ---- wrapped functions of the C library (linked with --wrap) */
 
 extern _Atomic long wrap_fail_at; /* the n-th call fails, 0: none */
-extern _Atomic long wrap_calls;	  /* malloc, calloc, aligned_alloc, mmap, mutex locks */
+extern _Atomic long wrap_calls;	  /* malloc, calloc, aligned_alloc, mmap, io_uring's set-up and
+				   * registrations, mutex locks */
 extern _Atomic long wrap_live;	  /* allocations less those freed */
 extern _Atomic long wrap_mapped;  /* bytes mapped less those unmapped */
 

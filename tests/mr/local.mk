@@ -6,7 +6,7 @@ CRITERION_TESTS += %D%/test_mr
 %C%_test_mr_CFLAGS = $(TEST_CFLAGS)
 %C%_test_mr_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=aligned_alloc \
 	-Wl,--wrap=free,--wrap=mmap,--wrap=munmap,--wrap=pthread_mutex_lock \
-	-Wl,--wrap=madvise,--wrap=mbind,--wrap=numa_available,--wrap=numa_max_node
+	-Wl,--wrap=madvise,--wrap=syscall,--wrap=mbind,--wrap=numa_available,--wrap=numa_max_node
 if HAVE_NUMA
 %C%_test_mr_SOURCES += %D%/test_numa.c
 endif

@@ -6,8 +6,11 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
+#include <arpa/inet.h>
+
 #include "mr/internal.h"
 #include "tests/mr/fake.h"
+#include "transport/fabric/fabric.h"
 
 TestSuite(mr_faults);
 
@@ -80,7 +83,7 @@ Test(mr_faults, every_failed_registration_leaves_no_trace)
 }
 
 /* Calls in one mode: grants of leases and of memory that is not ours, and a lost connection. */
-static void exercise_grants(struct mr_pool *pool)
+static void exercise_grants(struct mr_pool *pool, void (*look)(struct mr_pool *pool))
 {
 	static char foreign[3][4096] __attribute__((aligned(4096)));
 	struct mr_grant *grants[6] = {0}, *grant;
@@ -102,9 +105,11 @@ static void exercise_grants(struct mr_pool *pool)
 					    leases[i]->kind, &grants[i], &err);
 		cr_assert(ret >= 0 || (err.code == ret && err.what[0]), "an error has words");
 	}
+	look(pool);
 	for (unsigned i = 0; i < 3; i++)
 		if (grants[i] && mr_grant_close(binder, grants[i]))
 			mr_grant_end(binder, grants[i]);
+	look(pool);
 	mr_binder_reset(binder);
 	for (unsigned i = 3; i < 6; i++)
 		if (grants[i])
@@ -114,7 +119,13 @@ static void exercise_grants(struct mr_pool *pool)
 		mr_grant_end(binder, grant);
 	for (unsigned i = 0; i < 6; i++)
 		mr_lease_give(leases[i]);
+	look(pool);
 	mr_binder_destroy(binder);
+}
+
+static void look_away(struct mr_pool *pool)
+{
+	(void)pool;
 }
 
 /* One run in one mode with a failure in it; true when the failure was reached. */
@@ -141,7 +152,7 @@ static bool fail_grants(enum mr_mode mode, unsigned reg, unsigned window, long a
 	wrap_calls = 0;
 	wrap_fail_at = alloc;
 	if (!mr_pool_create(&pool, &fake.p, &params, &err)) {
-		exercise_grants(pool);
+		exercise_grants(pool, look_away);
 		mr_pool_destroy(pool);
 	}
 	wrap_fail_at = 0;
@@ -173,6 +184,75 @@ Test(mr_faults, every_failed_step_of_a_grant_leaves_no_trace_in_any_mode)
 			n++;
 		cr_expect_gt(n, 5, "allocations");
 	}
+}
+
+/* ---- the same over real pins -------------------------------------------------------------- */
+
+static uint64_t vm_pin_pages(void)
+{
+	struct iommu_pins pins;
+
+	cr_assert_eq(iommu_pins_read(&pins, 0, NULL), 0);
+	return pins.vm_pin_kb / 4;
+}
+
+static void look_at_pins(struct mr_pool *pool)
+{
+	struct mr_ledger_snapshot snap;
+
+	mr_ledger_read(mr_pool_ledger(pool), &snap);
+	cr_assert_eq(snap.pages_charged_now, vm_pin_pages(), "ledger %lu, VmPin %lu",
+		     (unsigned long)snap.pages_charged_now, (unsigned long)vm_pin_pages());
+}
+
+/* One run over the software RNIC whose n-th call fails; true: it had so many. */
+static bool fail_pinned(struct mr_provider *provider, enum mr_mode mode, long n)
+{
+	struct mr_pool_params params = {
+		.mode = mode, .monitor = MR_MONITOR_OFF, .numa_node = -1, .slab_size = 1 << 20};
+	struct mr_pool *pool = NULL;
+	struct util_err err = {0};
+	long mapped = wrap_mapped;
+
+	wrap_calls = 0;
+	wrap_fail_at = n;
+	if (!mr_pool_create(&pool, provider, &params, &err)) {
+		exercise_grants(pool, look_at_pins);
+		mr_pool_destroy(pool);
+	} else {
+		cr_assert(err.what[0], "an error has words");
+	}
+	wrap_fail_at = 0;
+	cr_assert_eq(vm_pin_pages(), 0, "call %ld in %s leaves pins", n, mr_mode_name(mode));
+	cr_assert_eq(wrap_mapped, mapped, "call %ld in %s leaves memory", n, mr_mode_name(mode));
+	cr_assert_eq(provider->regions, 0);
+	cr_assert_eq(provider->windows, 0);
+	return wrap_calls >= n;
+}
+
+Test(mr_faults, the_ledger_is_vmpin_whatever_fails_on_iwarp, .timeout = 60)
+{
+	struct sockaddr_in peer = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	struct fabric_options opts = {0};
+	struct pinning_provider pinning;
+	struct fabric_domain *domain;
+	struct fabric *fabric;
+
+	if (pinning_provider_init(&pinning))
+		cr_skip_test("io_uring is forbidden here: nothing to pin with");
+	cr_assert_eq(iwarp_fabric_ops.open(&fabric, &opts, NULL), 0);
+	cr_assert_eq(iwarp_fabric_ops.domain_open(fabric, (struct sockaddr *)&peer, sizeof(peer),
+						  1000, &domain, NULL),
+		     0);
+	for (unsigned mode = 0; mode < MR_MODE_ODP; mode++) {
+		long n = 1;
+
+		while (fail_pinned(domain->provider, (enum mr_mode)mode, n))
+			n++;
+		cr_expect_gt(n, 20, "%s: %ld", mr_mode_name((enum mr_mode)mode), n);
+	}
+	iwarp_fabric_ops.domain_put(domain);
+	iwarp_fabric_ops.close(fabric);
 }
 
 Test(mr_faults, every_failed_allocation_or_mapping_leaves_no_trace)

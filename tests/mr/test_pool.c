@@ -272,6 +272,29 @@ Test(mr_pool, trim_releases_what_no_lease_is_out_of)
 	mr_pool_destroy(pool);
 }
 
+Test(mr_pool, large_leases_waste_at_most_a_quarter_new_or_reused)
+{
+	struct fake_provider fake;
+	struct mr_pool_params params = {.max_pinned = 1 << 30};
+	struct mr_pool *pool;
+	unsigned reused = 0;
+
+	fake_provider_init(&fake);
+	pool = fake_pool(&fake.p, &params);
+	/* Downwards, so that what was larger lies idle. */
+	for (size_t len = 9 << 20; len > MR_CLASS_MAX; len -= 40 << 10) {
+		unsigned before = fake.registered;
+		struct mr_lease *lease = take(pool, MR_KIND_READ, len);
+
+		cr_assert_leq(4 * (lease->size - len), lease->size, "%zu bytes get %zu", len,
+			      lease->size);
+		reused += fake.registered == before;
+		mr_lease_give(lease);
+	}
+	cr_assert_gt(reused, 50);
+	mr_pool_destroy(pool);
+}
+
 Test(mr_pool, large_leases_are_contiguous_and_reused)
 {
 	struct fake_provider fake;
