@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <liburing.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <linux/mman.h>
 #include <sys/mman.h>
@@ -254,7 +253,7 @@ static void wrap_note(const struct wrap_ask *ask)
 /* Address space of huge pages: aligned, and nobody touches it. */
 static void *wrap_play_huge(size_t len, int flags)
 {
-	bool giant = (flags & MAP_HUGE_MASK << MAP_HUGE_SHIFT) == MAP_HUGE_1GB;
+	bool giant = (flags & (int)((unsigned)MAP_HUGE_MASK << MAP_HUGE_SHIFT)) == MAP_HUGE_1GB;
 	size_t align = giant ? 1ul << 30 : 1ul << 21;
 	uintptr_t start, addr;
 
@@ -336,20 +335,14 @@ static bool wrap_may_fail(long number, long opcode)
 	       (number == __NR_io_uring_register && opcode == IORING_REGISTER_BUFFERS);
 }
 
-long __wrap_syscall(long number, ...)
+/* Nobody here passes more than five. */
+long __wrap_syscall(long number, long a, long b, long c, long d, long e)
 {
-	long arg[6];
-	va_list ap;
-
-	va_start(ap, number);
-	for (unsigned i = 0; i < UTIL_ARRAY_SIZE(arg); i++)
-		arg[i] = va_arg(ap, long);
-	va_end(ap);
-	if (wrap_may_fail(number, arg[1]) && wrap_fails()) {
+	if (wrap_may_fail(number, b) && wrap_fails()) {
 		errno = EMFILE;
 		return -1;
 	}
-	return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+	return __real_syscall(number, a, b, c, d, e);
 }
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)

@@ -14,7 +14,7 @@
 
 TestSuite(mr_pages);
 
-#define HUGE_FLAGS (MAP_HUGETLB | MAP_HUGE_MASK << MAP_HUGE_SHIFT)
+#define HUGE_FLAGS (MAP_HUGETLB | (int)((unsigned)MAP_HUGE_MASK << MAP_HUGE_SHIFT))
 
 static void machine(bool has_2m, bool has_1g)
 {

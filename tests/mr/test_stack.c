@@ -8,20 +8,29 @@
 
 TestSuite(mr_stack);
 
-static struct mr_pool *pool_with_cells(struct mr_cell *cells)
+static struct mr_pool *pool_with_cells(void)
 {
+	size_t len = MR_CHUNK_CELLS * sizeof(struct mr_cell);
+	struct mr_cell *cells = aligned_alloc(MR_CELL_ALIGN, len);
 	struct mr_pool *pool = calloc(1, sizeof(*pool));
 
+	memset(cells, 0, len);
 	for (uint32_t i = 0; i < MR_CHUNK_CELLS; i++)
 		cells[i].index = i + 1;
 	pool->chunks[0] = cells;
 	return pool;
 }
 
+static void pool_free(struct mr_pool *pool)
+{
+	free(pool->chunks[0]);
+	free(pool);
+}
+
 Test(mr_stack, last_in_is_first_out_and_counted)
 {
-	struct mr_cell *cells = calloc(MR_CHUNK_CELLS, sizeof(*cells));
-	struct mr_pool *pool = pool_with_cells(cells);
+	struct mr_pool *pool = pool_with_cells();
+	struct mr_cell *cells = pool->chunks[0];
 	struct mr_stack stack = {0};
 	struct mr_chain chain = {0};
 
@@ -36,6 +45,7 @@ Test(mr_stack, last_in_is_first_out_and_counted)
 	mr_stack_pop(pool, &stack, 100, &chain);
 	cr_assert_eq(chain.count, 6);
 	cr_assert_null(mr_stack_pop_one(pool, &stack));
+	pool_free(pool);
 }
 
 /*
@@ -44,8 +54,8 @@ Test(mr_stack, last_in_is_first_out_and_counted)
  */
 Test(mr_stack, a_head_is_never_the_same_twice)
 {
-	struct mr_cell *cells = calloc(MR_CHUNK_CELLS, sizeof(*cells));
-	struct mr_pool *pool = pool_with_cells(cells);
+	struct mr_pool *pool = pool_with_cells();
+	struct mr_cell *cells = pool->chunks[0];
 	struct mr_stack stack = {0};
 	uint64_t interrupted;
 
@@ -59,6 +69,7 @@ Test(mr_stack, a_head_is_never_the_same_twice)
 	mr_stack_push_one(&stack, &cells[0]);
 	cr_assert_eq((uint32_t)interrupted, (uint32_t)stack.head, "top and count are the same");
 	cr_assert_neq(interrupted, stack.head);
+	pool_free(pool);
 }
 
 static struct mr_pool *shared_pool;
@@ -85,13 +96,12 @@ static void *pop_and_push(void *arg)
 
 Test(mr_stack, cells_have_one_owner_each_among_threads, .timeout = 30)
 {
-	struct mr_cell *cells = calloc(MR_CHUNK_CELLS, sizeof(*cells));
 	pthread_t threads[4];
 	unsigned left = 0;
 
-	shared_pool = pool_with_cells(cells);
-	for (unsigned i = 0; i < 5; i++)
-		mr_stack_push_one(&shared_stack, &cells[i]);
+	shared_pool = pool_with_cells();
+	for (uint32_t i = 1; i <= 5; i++)
+		mr_stack_push_one(&shared_stack, mr_cell_at(shared_pool, i));
 	for (unsigned i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, pop_and_push, NULL);
 	for (unsigned i = 0; i < 4; i++)
@@ -99,4 +109,5 @@ Test(mr_stack, cells_have_one_owner_each_among_threads, .timeout = 30)
 	while (mr_stack_pop_one(shared_pool, &shared_stack))
 		left++;
 	cr_assert_eq(left, 5);
+	pool_free(shared_pool);
 }
