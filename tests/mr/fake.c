@@ -4,14 +4,18 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <liburing.h>
-#include <pthread.h>
-#include <stdlib.h>
 #include <linux/mman.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "mr/internal.h"
 #include "tests/mr/fake.h"
 
 /* ---- the fake --------------------------------------------------------------------------- */
@@ -126,6 +130,14 @@ struct mr_pool *fake_pool(struct mr_provider *provider, struct mr_pool_params *p
 	return pool;
 }
 
+void fake_unlimit(struct mr_pool *pool)
+{
+	pool->budget.memlock = UINT64_MAX;
+	pool->budget.pinned_max = pool->budget.bytes_max;
+	pool->budget.soft = pool->budget.pinned_max / 4;
+	pool->max_lease = pool->provider->max_region;
+}
+
 /* ---- pins by io_uring ------------------------------------------------------------------- */
 
 static int pinning_register(struct mr_provider *p, void *addr, size_t len, size_t page_size,
@@ -176,6 +188,21 @@ static const struct mr_provider_ops pinning_ops = {
 	.window_next_key = fake_window_next_key,
 };
 
+static void be_alone_with_the_limit(void)
+{
+	struct iommu_facts facts;
+	char path[64];
+	int fd;
+
+	iommu_probe(&facts, NULL);
+	if (facts.ipc_lock || facts.memlock_soft == UINT64_MAX)
+		return;
+	snprintf(path, sizeof(path), "/tmp/nfsrdma-tests-pin.%u", (unsigned)getuid());
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	cr_assert_geq(fd, 0, "%s: %s", path, strerror(errno));
+	cr_assert_eq(flock(fd, LOCK_EX), 0); /* and never closed */
+}
+
 int pinning_provider_init(struct pinning_provider *pinning)
 {
 	struct io_uring ring;
@@ -184,6 +211,7 @@ int pinning_provider_init(struct pinning_provider *pinning)
 	if (ret)
 		return ret;
 	io_uring_queue_exit(&ring);
+	be_alone_with_the_limit();
 	memset(pinning, 0, sizeof(*pinning));
 	pinning->p.ops = &pinning_ops;
 	pinning->p.max_region = 1ul << 30;

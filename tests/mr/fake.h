@@ -26,12 +26,18 @@ struct fake_provider {
 void fake_provider_init(struct fake_provider *fake);
 unsigned fake_live(const struct fake_provider *fake);
 
-/* A provider that pins through io_uring, one ring per region: -errno where that is forbidden. */
+/*
+ * A provider that pins through io_uring, one ring per region: -errno where that is forbidden. Where
+ * a memlock limit binds, all processes of a user share it, and so do tests that run side by side:
+ * then the caller is alone with it from here on, until its process ends.
+ */
 struct pinning_provider {
 	struct mr_provider p;
 };
 int pinning_provider_init(struct pinning_provider *pinning);
 
+/* The fake pins nothing: this process's memlock limit does not bind a pool of it. */
+void fake_unlimit(struct mr_pool *pool);
 /* A pool of the fake with params filled in by the caller (zero: defaults); asserts success. */
 struct mr_pool *fake_pool(struct mr_provider *provider, struct mr_pool_params *params);
 

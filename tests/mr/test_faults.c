@@ -71,6 +71,7 @@ Test(mr_faults, every_failed_registration_leaves_no_trace)
 		fake_provider_init(&fake);
 		fake.fail_at = n;
 		pool = fake_pool(&fake.p, &params);
+		fake_unlimit(pool);
 		failed = exercise(pool);
 		mr_pool_destroy(pool);
 		check_clean(&fake, &ledger);
@@ -230,7 +231,7 @@ static bool fail_pinned(struct mr_provider *provider, enum mr_mode mode, long n)
 	return wrap_calls >= n;
 }
 
-Test(mr_faults, the_ledger_is_vmpin_whatever_fails_on_iwarp, .timeout = 60)
+Test(mr_faults, the_ledger_is_vmpin_whatever_fails_on_iwarp, .timeout = 300)
 {
 	struct sockaddr_in peer = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	struct fabric_options opts = {0};

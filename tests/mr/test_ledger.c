@@ -32,9 +32,10 @@ static void check_vm_pin(struct mr_ledger *ledger)
 /* Lease, give and trim over provider; the ledger is right after every step. */
 static void walk_sizes(struct mr_provider *provider, void (*check)(struct mr_ledger *ledger))
 {
-	static const size_t lens[] = {300, 4096, 70000, 262144, 1 << 20, 5 << 20, 2 << 20};
+	/* Less than 6 MiB together, which is what a pool takes of a stock limit of 8. */
+	static const size_t lens[] = {300, 4096, 70000, 262144, 1 << 20, 3 << 20, 5 << 18};
 	struct mr_ledger ledger;
-	struct mr_pool_params params = {.ledger_parent = &ledger};
+	struct mr_pool_params params = {.ledger_parent = &ledger, .slab_size = 128 << 10};
 	struct mr_lease *leases[UTIL_ARRAY_SIZE(lens)];
 	struct mr_pool *pool;
 
@@ -235,7 +236,7 @@ static void pins_of_a_pool(struct mr_provider *provider, int64_t *heldp, int64_t
 }
 
 /* Others on the machine may pin and unpin meanwhile: it must come out even once. */
-Test(mr_ledger, pins_taken_are_given_back_by_the_machines_own_count, .timeout = 60)
+Test(mr_ledger, pins_taken_are_given_back_by_the_machines_own_count, .timeout = 300)
 {
 	int64_t held = 0, left = 1;
 	struct pinning_provider pinning;

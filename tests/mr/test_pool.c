@@ -281,6 +281,7 @@ Test(mr_pool, large_leases_waste_at_most_a_quarter_new_or_reused)
 
 	fake_provider_init(&fake);
 	pool = fake_pool(&fake.p, &params);
+	fake_unlimit(pool);
 	/* Downwards, so that what was larger lies idle. */
 	for (size_t len = 9 << 20; len > MR_CLASS_MAX; len -= 40 << 10) {
 		unsigned before = fake.registered;
@@ -305,6 +306,7 @@ Test(mr_pool, large_leases_are_contiguous_and_reused)
 
 	fake_provider_init(&fake);
 	pool = fake_pool(&fake.p, &params);
+	fake_unlimit(pool);
 	lease = take(pool, MR_KIND_READ, 48 << 20);
 	memset(lease->addr, 7, lease->len);
 	addr = lease->addr;

@@ -20,7 +20,8 @@
 #include "mr/internal.h"
 #include "tests/mr/shaky.h"
 
-TestSuite(mr_property, .timeout = 120);
+/* Where a limit makes tests take turns, waiting counts. */
+TestSuite(mr_property, .timeout = 300);
 
 #define STEPS 250000u
 #define SHRINK_S 60u /* how long to look for a shorter one */
