@@ -240,11 +240,11 @@ Test(mr_pool, no_two_leases_share_a_cache_line)
 	pool = fake_pool(&fake.p, &params);
 	for (unsigned i = 0; i < 64; i++) {
 		cr_assert_eq(mr_lease_take(pool, MR_KIND_READ, 65536, &lease[i], NULL), 0);
-		cr_assert_eq((uintptr_t)lease[i] % MR_CELL_ALIGN, 0);
+		cr_assert_eq((uintptr_t)lease[i] % 64, 0);
 		for (unsigned j = 0; j < i; j++)
 			cr_assert_geq(lease[i] > lease[j] ? (char *)lease[i] - (char *)lease[j]
 							  : (char *)lease[j] - (char *)lease[i],
-				      MR_CELL_ALIGN);
+				      64 + (long)sizeof(struct mr_lease));
 	}
 	for (unsigned i = 0; i < 64; i++)
 		mr_lease_give(lease[i]);

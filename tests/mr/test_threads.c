@@ -165,9 +165,12 @@ static void hold_give(struct member *m, struct hold *h)
 	*h = (struct hold){0};
 }
 
-/* The connection goes: whatever was bound is bound no more. */
+/* The connection goes: whatever was bound is bound no more, also where its end was under way. */
 static void lose_connection(struct member *m)
 {
+	for (unsigned i = 0; i < HELD; i++)
+		if (m->held[i].grant && mr_binder_all_windows(m->binder) && i % 2)
+			cr_assert_eq(mr_grant_close(m->binder, m->held[i].grant), 1);
 	mr_binder_reset(m->binder);
 	for (unsigned i = 0; i < HELD; i++) {
 		struct hold *h = &m->held[i];
