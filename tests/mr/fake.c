@@ -222,6 +222,23 @@ int pinning_provider_init(struct pinning_provider *pinning)
 	return 0;
 }
 
+uint64_t vm_pin_pages(void)
+{
+	struct iommu_pins pins;
+
+	cr_assert_eq(iommu_pins_read(&pins, 0, NULL), 0);
+	return pins.vm_pin_kb / 4;
+}
+
+void check_vm_pin(struct mr_ledger *ledger)
+{
+	struct mr_ledger_snapshot snap;
+
+	mr_ledger_read(ledger, &snap);
+	cr_assert_eq(snap.pages_charged_now, vm_pin_pages(), "ledger %lu, VmPin %lu pages",
+		     (unsigned long)snap.pages_charged_now, (unsigned long)vm_pin_pages());
+}
+
 /* ---- wrapped functions ------------------------------------------------------------------ */
 
 _Atomic long wrap_fail_at, wrap_calls, wrap_live, wrap_mapped;

@@ -36,6 +36,10 @@ struct pinning_provider {
 };
 int pinning_provider_init(struct pinning_provider *pinning);
 
+/* What this process has pinned as the kernel says; the ledger of all of it says the same. */
+uint64_t vm_pin_pages(void);
+void check_vm_pin(struct mr_ledger *ledger);
+
 /* The fake pins nothing: this process's memlock limit does not bind a pool of it. */
 void fake_unlimit(struct mr_pool *pool);
 /* A pool of the fake with params filled in by the caller (zero: defaults); asserts success. */

@@ -210,21 +210,9 @@ Test(mr_faults, every_failed_step_of_a_grant_leaves_no_trace_in_any_mode)
 
 /* ---- the same over real pins -------------------------------------------------------------- */
 
-static uint64_t vm_pin_pages(void)
-{
-	struct iommu_pins pins;
-
-	cr_assert_eq(iommu_pins_read(&pins, 0, NULL), 0);
-	return pins.vm_pin_kb / 4;
-}
-
 static void look_at_pins(struct mr_pool *pool)
 {
-	struct mr_ledger_snapshot snap;
-
-	mr_ledger_read(mr_pool_ledger(pool), &snap);
-	cr_assert_eq(snap.pages_charged_now, vm_pin_pages(), "ledger %lu, VmPin %lu",
-		     (unsigned long)snap.pages_charged_now, (unsigned long)vm_pin_pages());
+	check_vm_pin(mr_pool_ledger(pool));
 }
 
 /* One run over the software RNIC whose n-th call fails; true: it had so many. */

@@ -12,23 +12,6 @@
 
 TestSuite(mr_ledger);
 
-static uint64_t vm_pin_pages(void)
-{
-	struct iommu_pins pins;
-
-	cr_assert_eq(iommu_pins_read(&pins, 0, NULL), 0);
-	return pins.vm_pin_kb / 4;
-}
-
-static void check_vm_pin(struct mr_ledger *ledger)
-{
-	struct mr_ledger_snapshot snap;
-
-	mr_ledger_read(ledger, &snap);
-	cr_assert_eq(snap.pages_charged_now, vm_pin_pages(), "ledger %lu, VmPin %lu pages",
-		     (unsigned long)snap.pages_charged_now, (unsigned long)vm_pin_pages());
-}
-
 /* Lease, give and trim over provider; the ledger is right after every step. */
 static void walk_sizes(struct mr_provider *provider, void (*check)(struct mr_ledger *ledger))
 {

@@ -57,14 +57,6 @@ static uint32_t next_random(uint32_t *state)
 	return *state >> 8;
 }
 
-static uint64_t vm_pin_pages(void)
-{
-	struct iommu_pins pins;
-
-	cr_assert_eq(iommu_pins_read(&pins, 0, NULL), 0);
-	return pins.vm_pin_kb / 4;
-}
-
 static struct account add_up(const struct crowd *c)
 {
 	struct account sum = {0};

@@ -2,9 +2,9 @@
 # What the guests run beside the tools, and the scripts that run guests.
 check_PROGRAMS += %D%/fabric_check %D%/peer_check %D%/connect_check %D%/mode_check %D%/many %D%/numa_check %D%/pool_check \
 	%D%/security_check
-%C%_numa_check_SOURCES = %D%/numa_check.c
+%C%_numa_check_SOURCES = %D%/numa_check.c %D%/standin.h
 %C%_numa_check_LDADD = mr/libmr.la iommu-aware/libiommu.la util/libutil.la $(URING_LIBS) $(NUMA_LIBS)
-%C%_pool_check_SOURCES = %D%/pool_check.c
+%C%_pool_check_SOURCES = %D%/pool_check.c %D%/standin.h
 %C%_pool_check_LDADD = mr/libmr.la iommu-aware/libiommu.la util/libutil.la $(URING_LIBS) $(NUMA_LIBS)
 %C%_many_SOURCES = %D%/many.c
 %C%_connect_check_SOURCES = %D%/connect_check.c

@@ -17,28 +17,11 @@
 
 #include "iommu-aware/iommu.h"
 #include "mr/mr.h"
+#include "tests/vm/standin.h"
 
 #define LEASE_LEN (1u << 20)
 #define LEASES 4
 #define PAGE 4096u
-
-static int check_register(struct mr_provider *p, void *addr, size_t len, size_t page_size,
-			  unsigned access, struct mr_registration *reg, struct util_err *err)
-{
-	*reg = (struct mr_registration){
-		.addr = addr, .len = len, .iova = (uintptr_t)addr, .access = access};
-	return 0;
-}
-
-static void check_deregister(struct mr_provider *p, struct mr_registration *reg)
-{
-}
-
-static const struct mr_provider_ops check_ops = {
-	.name = "check",
-	.register_memory = check_register,
-	.deregister_memory = check_deregister,
-};
 
 /* Pages of [addr, addr+len) that are not on node, as move_pages(2) without a destination tells. */
 static unsigned pages_elsewhere(char *addr, size_t len, int node)
@@ -65,11 +48,7 @@ static enum mr_hugepages hugepages_of(const char *word)
 
 int main(int argc, char **argv)
 {
-	struct mr_provider provider = {.ops = &check_ops,
-				       .max_region = 1u << 30,
-				       .max_regions = 1024,
-				       .registers = true,
-				       .numa_node = -1};
+	struct mr_provider provider = {STANDIN_PROVIDER};
 	struct mr_pool_params params = {.numa_node = -1};
 	struct mr_lease *lease[LEASES];
 	struct util_err err = {0};

@@ -15,40 +15,12 @@
 
 #include "iommu-aware/iommu.h"
 #include "mr/mr.h"
+#include "tests/vm/standin.h"
 
 #define LEASE_LEN (1u << 20)
 #define LEASES_MAX 4096u
 
-static int check_register(struct mr_provider *p, void *addr, size_t len, size_t page_size,
-			  unsigned access, struct mr_registration *reg, struct util_err *err)
-{
-	(void)p;
-	(void)page_size;
-	(void)err;
-	*reg = (struct mr_registration){
-		.addr = addr, .len = len, .iova = (uintptr_t)addr, .access = access};
-	reg->pages_charged = len / 4096;
-	return 0;
-}
-
-static void check_deregister(struct mr_provider *p, struct mr_registration *reg)
-{
-	(void)p;
-	(void)reg;
-}
-
-static const struct mr_provider_ops check_ops = {
-	.name = "check",
-	.register_memory = check_register,
-	.deregister_memory = check_deregister,
-};
-
-static struct mr_provider provider = {.ops = &check_ops,
-				      .max_region = 1u << 30,
-				      .max_regions = 100000,
-				      .registers = true,
-				      .numa_node = -1,
-				      .device = "none"};
+static struct mr_provider provider = {STANDIN_PROVIDER, .device = "none"};
 static unsigned points;
 
 static void point(bool holds, const char *what)
