@@ -119,14 +119,18 @@ static void sleep_poll(struct nfsrdma *mount, int timeout_ms)
 		if (fds[i].fd < 0 && (timeout_ms < 0 || timeout_ms > BLIND_MS))
 			timeout_ms = BLIND_MS;
 	poll(fds, n, timeout_ms);
+	if (mount->epoll_fd >= 0)
+		return; /* somebody else may sleep there */
+	for (unsigned i = 0; i < mount->nconns; i++)
+		transport_client_fd_done(mount->conn[i]);
+	if (mount->aux)
+		transport_client_fd_done(mount->aux);
 }
 
-void client_drive(struct nfsrdma *mount, int timeout_ms)
+static void sleep_and_progress(struct nfsrdma *mount, int timeout_ms)
 {
 	struct transport_client *only = mount->aux ? mount->aux : mount->conn[0];
 
-	if (progress_once(mount) || !timeout_ms)
-		return;
 	timeout_ms = sleep_ms(mount, timeout_ms);
 	if (!timeout_ms)
 		return;
@@ -137,6 +141,23 @@ void client_drive(struct nfsrdma *mount, int timeout_ms)
 	progress_once(mount);
 }
 
+void client_drive(struct nfsrdma *mount, int timeout_ms)
+{
+	if (!progress_once(mount) && timeout_ms)
+		sleep_and_progress(mount, timeout_ms);
+}
+
+/* What is left of timeout_ms; the clock is first read when there was nothing to do. */
+static int time_left(int timeout_ms, uint64_t *deadline)
+{
+	if (timeout_ms <= 0)
+		return timeout_ms;
+	if (*deadline)
+		return util_clock_until_ms(*deadline);
+	*deadline = util_clock_ns() + (uint64_t)timeout_ms * UTIL_NS_PER_MS;
+	return timeout_ms;
+}
+
 int nfsrdma_process(struct nfsrdma *mount, int timeout_ms)
 {
 	unsigned before = mount->callbacks;
@@ -144,13 +165,15 @@ int nfsrdma_process(struct nfsrdma *mount, int timeout_ms)
 
 	if (mount->in_callback)
 		return client_fail(-EDEADLK, "process", NULL, NULL, 0);
-	if (timeout_ms > 0)
-		deadline = util_clock_ns() + (uint64_t)timeout_ms * UTIL_NS_PER_MS;
 	for (;;) {
-		int left = timeout_ms > 0 ? util_clock_until_ms(deadline) : timeout_ms;
-		unsigned ran;
+		bool any = progress_once(mount);
+		unsigned ran = mount->callbacks - before;
+		int left = 0;
 
-		client_drive(mount, mount->outstanding ? left : 0);
+		if (!ran && mount->outstanding)
+			left = time_left(timeout_ms, &deadline);
+		if (!any && left)
+			sleep_and_progress(mount, left);
 		ran = mount->callbacks - before;
 		if (mount->umount_due) {
 			nfsrdma_umount(mount);

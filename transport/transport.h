@@ -197,8 +197,10 @@ int transport_client_process(struct transport_client *client);
 /* Sleep until there is something to process; at most timeout_ms (-1 for ever). 0, -ETIME, -EINTR. */
 int transport_client_wait(struct transport_client *client, int timeout_ms);
 /* An epoll descriptor that also covers timers and connection events.  Level: readable = process.  Always
- * the same; ask again before sleeping on it after a transport_client_wait(). */
+ * the same; ask again before sleeping on it after a transport_client_wait() or _fd_done(). */
 int transport_client_fd(struct transport_client *client);
+/* Nobody sleeps on the descriptor until it is asked for again: no more system calls to keep it right. */
+void transport_client_fd_done(struct transport_client *client);
 unsigned transport_client_outstanding(const struct transport_client *client);
 /* For the faults tests and doctor: cut the connection as if the network had. */
 void transport_client_break(struct transport_client *client);

@@ -302,6 +302,24 @@ Test(rpc_recover, the_descriptor_tells_of_time_outs_and_cancellations)
 	cr_assert_eq(wait_for.status, -ECANCELED);
 }
 
+Test(rpc_recover, the_descriptor_rests_until_it_is_asked_for_again)
+{
+	struct transport_call *call;
+	int fd;
+
+	start(NULL);
+	fd = transport_client_fd(peer.client);
+	transport_client_fd_done(peer.client);
+	call = echo_text(peer.client, &wait_for, "c");
+	cr_assert_eq(transport_call_submit(call), 0);
+	transport_call_cancel(call);
+	cr_assert(!readable(fd, 0));
+	cr_assert_eq(transport_client_fd(peer.client), fd);
+	cr_assert(readable(fd, 10000));
+	cr_assert_eq(transport_client_process(peer.client), 1);
+	cr_assert_eq(wait_for.status, -ECANCELED);
+}
+
 Test(rpc_recover, process_is_refused_inside_a_callback)
 {
 	start(NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* test_traffic.c - posting, completions, windows, and how connections end. */
 #include <errno.h>
+#include <unistd.h>
 
 #include "tests/verbs/rig.h"
 
@@ -235,6 +236,43 @@ Test(verbs_post, a_completion_before_the_sleep_is_not_slept_over)
 	cr_expect_eq(OPS->cq_poll(rig.cq, rig.wc, 64), 0);
 	cr_expect_eq(OPS->cq_arm(rig.cq), 0);
 	cr_expect_eq(OPS->cq_wait(rig.cq, 0), -ETIME);
+	rig_close(&rig);
+}
+
+/* What a wake-up costs: the sleep and reading the event; and once a poll was empty, nothing more.
+ */
+Test(verbs_post, waking_up_is_two_system_calls)
+{
+	struct fabric_counters before, after;
+	struct rig rig;
+
+	rig_connect(&rig, 4);
+	for (uint32_t i = 0; i < 3; i++) {
+		cr_assert_eq(OPS->cq_poll(rig.cq, rig.wc, 64), 0);
+		cr_assert_eq(OPS->cq_arm(rig.cq), 0);
+		OPS->cq_counters(rig.cq, &before);
+		mock_complete_recv(mock.qp, IBV_WC_SUCCESS, 10 + i, 0, 0);
+		cr_expect_eq(OPS->cq_wait(rig.cq, 10000), 0);
+		cr_expect_eq(OPS->cq_poll(rig.cq, rig.wc, 64), 1);
+		cr_expect_eq(rig.wc[0].byte_len, 10 + i);
+		OPS->cq_counters(rig.cq, &after);
+		cr_expect_eq(after.receive_calls - before.receive_calls, 2);
+	}
+	rig_close(&rig);
+}
+
+Test(verbs_post, a_busy_caller_still_hears_the_peers_goodbye)
+{
+	struct rig rig;
+	int n = 0;
+
+	rig_connect(&rig, 2);
+	mock_event(mock.id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	for (int i = 0; i < 1000 && rig.conn->state != FABRIC_CONN_CLOSED; i++) {
+		n += OPS->cq_poll(rig.cq, rig.wc, 64);
+		usleep(1000);
+	}
+	cr_expect_eq(rig.conn->state, FABRIC_CONN_CLOSED, "after %d completions", n);
 	rig_close(&rig);
 }
 

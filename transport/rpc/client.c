@@ -262,7 +262,6 @@ static bool connected(const struct transport_core *core)
 int transport_client_process(struct transport_client *client)
 {
 	struct transport_core *core = transport_core_of(client);
-	uint64_t now_ns;
 
 	if (core->processing)
 		return -EDEADLK;
@@ -271,15 +270,23 @@ int transport_client_process(struct transport_client *client)
 	if (connected(core) && !core->lost)
 		client->link->ops->process(client->link);
 	transport_core_recover(core);
-	now_ns = util_clock_ns();
-	transport_core_expire(core, now_ns);
+	core->now_ns = util_clock_ns();
+	transport_core_expire(core, core->now_ns);
 	transport_core_run_finished(core);
-	transport_core_connect_due(core, now_ns);
+	transport_core_connect_due(core, core->now_ns);
 	transport_core_flush(core);
 	transport_core_recover(core);
 	core->processing = false;
 	transport_core_ready_update(core);
 	return (int)core->completed;
+}
+
+/* Does the caller's time surely run out before at_ns?  What process() last read of the clock will
+ * do, if it is not older than a second. */
+static bool comes_first(const struct transport_core *core, int timeout_ms, uint64_t at_ns)
+{
+	return timeout_ms >= 0 &&
+	       core->now_ns + (uint64_t)timeout_ms * UTIL_NS_PER_MS + UTIL_NS_PER_S < at_ns;
 }
 
 int transport_client_wait(struct transport_client *client, int timeout_ms)
@@ -290,7 +297,7 @@ int transport_client_wait(struct transport_client *client, int timeout_ms)
 	int err;
 
 	core->fd_asked = false;
-	if (next_ns) {
+	if (next_ns && !comes_first(core, timeout_ms, next_ns)) {
 		int until_ms = util_clock_until_ms(next_ns);
 
 		if (until_ms == 0)

@@ -4,7 +4,8 @@
  *
  * An epoll descriptor over the link's own descriptor and a timerfd.  It exists from the first
  * transport_client_fd() on and is kept up to date until somebody waits otherwise
- * (transport_client_wait): a program that only waits, or has ceased to ask, does not pay for it.
+ * (transport_client_wait) or says that he slept enough (transport_client_fd_done): a program that
+ * only waits, or has ceased to ask, does not pay for it.
  * Both are touched only when what they should say differs from what they say, so that a
  * busy client makes no system call here: the timer's bound moves about once per timeo.
  */
@@ -97,6 +98,11 @@ void transport_core_ready_update(struct transport_core *core)
 	}
 	watch_link(core, fd, events);
 	set_timer(core, at_ns);
+}
+
+void transport_client_fd_done(struct transport_client *client)
+{
+	transport_core_of(client)->fd_asked = false;
 }
 
 int transport_client_fd(struct transport_client *client)

@@ -116,7 +116,9 @@ struct verbs_cq {
 	struct util_list hot;	  /* to be polled */
 	struct util_list waiting; /* have a deadline */
 	bool slept;		  /* armed since the channels were last looked at */
+	unsigned polls;		  /* since the clock was last read for look_ns */
 	uint64_t look_ns;	  /* look at the channels again at this time */
+	unsigned narmed;	  /* connections whose ibv_cq owes us an event */
 	struct fabric_counters counters;
 	/* Scratch to translate chains into; as deep as the deepest connection. */
 	struct ibv_send_wr *send_wrs;
