@@ -316,10 +316,13 @@ static int grant_fill(struct mr_binder *binder, const struct mr_lease *lease,
 int mr_grant_open(struct mr_binder *binder, const struct mr_lease *lease, void *addr, size_t len,
 		  enum mr_kind kind, struct mr_grant **grantp, struct util_err *err)
 {
+	uint64_t off = (uintptr_t)addr - (uintptr_t)lease->addr;
 	unsigned keep = binder->windows ? ROTATION : 0, tries;
 	struct mr_grant *grant;
 	int ret = 0;
 
+	if (off > lease->size || len > lease->size - off || len > UINT32_MAX)
+		return util_err_set(err, -EINVAL, "a piece that is not of its buffer");
 	if (binder->idle <= keep)
 		ret = binder_grow(binder);
 	/* At the end of memory the rotation gets shorter before anything is refused. */
@@ -328,8 +331,7 @@ int mr_grant_open(struct mr_binder *binder, const struct mr_lease *lease, void *
 	for (tries = binder->idle;; tries--) {
 		grant = idle_take(binder);
 		grant->len = (uint32_t)len;
-		grant->iova = lease->iova +
-			      (uint64_t)((const uint8_t *)addr - (const uint8_t *)lease->addr);
+		grant->iova = lease->iova + off;
 		ret = grant_fill(binder, lease, grant, addr, kind, err);
 		if (ret >= 0)
 			break;

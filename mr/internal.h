@@ -250,9 +250,10 @@ struct mr_pool {
 	pthread_mutex_t lock; /* protects all below; never taken in the steady state.
 			       * Nests outside the ledger's and the provider's. */
 	struct util_list slabs, spans[MR_KIND_COUNT];
-	struct mr_chain spare;	/* cells without memory */
-	uint32_t cells;		/* made so far */
-	uint64_t bytes, pinned; /* of all slabs; pinned: as charged by the provider */
+	struct mr_chain spare;	 /* cells without memory */
+	uint32_t cells;		 /* made so far */
+	uint64_t bytes;		 /* of all slabs */
+	_Atomic uint64_t pinned; /* of them, as charged by the provider; read without the lock */
 	uint64_t kind_bytes[MR_KIND_COUNT];
 	bool kind_free[MR_KIND_COUNT]; /* the provider charges nothing for this kind */
 	uint64_t impatient_until_ns;   /* a back-off was in vain: no other before this */

@@ -377,9 +377,10 @@ unsigned mr_binder_ops(const struct mr_binder *binder, unsigned npieces);
 
 /*
  * Let the peer reach [addr, addr+len) of lease, for what the lease is for (BOTH: as kind says).
- * The range lies within the lease; kind is READ (the peer writes) or WRITE (the peer reads).
+ * kind is READ (the peer writes) or WRITE (the peer reads).
  * 1: *grantp's op must be posted ahead of the message; 0: nothing need be posted; -ENOMEM: a limit
- * (err); -ENOSPC: no window or key is left; -EFAULT: the memory cannot be pinned.
+ * (err); -ENOSPC: no window or key is left; -EFAULT: the memory cannot be pinned; -EINVAL: the range
+ * does not lie within the lease.
  */
 int mr_grant_open(struct mr_binder *binder, const struct mr_lease *lease, void *addr, size_t len,
 		  enum mr_kind kind, struct mr_grant **grantp, struct util_err *err);

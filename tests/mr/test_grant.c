@@ -65,6 +65,37 @@ Test(mr_grant, a_pool_grant_names_the_slab_and_asks_for_nothing)
 	scene_close(&s);
 }
 
+Test(mr_grant, a_piece_that_is_not_of_its_lease_is_refused_in_every_mode)
+{
+	static const struct {
+		int64_t off;
+		size_t len;
+	} cases[] = {
+		{-1, 2},
+		{0, 65537},
+		{65535, 2},
+		{65536, 1},
+		{65537, 0},
+		{1, SIZE_MAX},
+		{0, (size_t)UINT32_MAX + 1},
+		{INT64_MAX, 4096},
+	};
+
+	for (unsigned mode = 0; mode < MR_MODE_COUNT; mode++) {
+		struct mr_grant *grant = NULL;
+		struct scene s;
+
+		scene_open(&s, (enum mr_mode)mode, 100);
+		cr_assert_eq(s.lease->size, 65536);
+		for (unsigned i = 0; i < UTIL_ARRAY_SIZE(cases); i++) {
+			cr_expect_eq(open_at(&s, (size_t)cases[i].off, cases[i].len, &grant),
+				     -EINVAL, "case %u in %s", i, mr_mode_name((enum mr_mode)mode));
+			cr_assert_null(grant);
+		}
+		scene_close(&s);
+	}
+}
+
 Test(mr_grant, a_window_grant_binds_the_piece_and_nothing_but_the_piece)
 {
 	struct mr_grant *grant;
