@@ -86,16 +86,9 @@ void fake_conn_detach(struct fake_conn *c)
 
 	if (c->other)
 		c->other->other = NULL;
-	UTIL_LIST_FOR_EACH (pos, &fake_world.listens) {
-		struct fake_listen *l = UTIL_LIST_ENTRY(pos, struct fake_listen, node);
-
-		UTIL_LIST_FOR_EACH (rpos, &l->requests) {
-			struct fake_request *r = UTIL_LIST_ENTRY(rpos, struct fake_request, node);
-
-			if (r->from == c)
-				r->from = NULL;
-		}
-	}
+	UTIL_LIST_FOR_EACH (pos, &fake_world.listens)
+		fake_requests_forget(&UTIL_LIST_ENTRY(pos, struct fake_listen, node)->requests, c);
+	fake_requests_forget(&fake_world.fetched, c);
 	util_list_del(&c->node);
 	while ((node = util_list_pop(&c->sq)))
 		free(UTIL_LIST_ENTRY(node, struct fake_wr, node));

@@ -49,6 +49,7 @@ void fake_reset(const struct fake_setup *setup)
 		util_list_init(&fake_world.regions);
 		util_list_init(&fake_world.windows);
 		util_list_init(&fake_world.listens);
+		util_list_init(&fake_world.fetched);
 		util_list_init(&fake_world.cqs);
 		fake_world.next_port = 40000;
 	}

@@ -131,6 +131,8 @@ struct fake_world {
 	enum fabric_wc_status fail_status;
 	struct fake_seen seen;
 	struct util_list regions, windows, listens, cqs;
+	struct util_list
+		fetched; /* requests taken from their listener, neither accepted nor rejected */
 	uint32_t next_key;
 	uint16_t next_port;
 };
@@ -184,6 +186,8 @@ uint8_t *fake_window_find(const struct fake_conn *c, uint32_t key, uint64_t iova
 /* conn.c */
 void fake_conn_init(struct fake_conn *c, const void *owner);
 struct fake_listen *fake_listen_find(uint16_t port);
+/* The end is gone: none of these requests names it any more. */
+void fake_requests_forget(struct util_list *requests, const struct fake_conn *from);
 uint16_t fake_port_of(const struct sockaddr_storage *addr);
 /* Queue a connection request at the listener. */
 void fake_request_add(struct fake_listen *l, struct fake_conn *from);

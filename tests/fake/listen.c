@@ -53,6 +53,16 @@ void fake_request_add(struct fake_listen *l, struct fake_conn *from)
 	fake_signal(l->event_fd);
 }
 
+void fake_requests_forget(struct util_list *requests, const struct fake_conn *from)
+{
+	UTIL_LIST_FOR_EACH (pos, requests) {
+		struct fake_request *r = UTIL_LIST_ENTRY(pos, struct fake_request, node);
+
+		if (r->from == from)
+			r->from = NULL;
+	}
+}
+
 int fake_listen_open(struct fabric *fabric, const struct sockaddr *addr, socklen_t len,
 		     struct sockaddr_storage *bound, struct fabric_listener **listenerp,
 		     struct util_err *err)
@@ -93,9 +103,10 @@ int fake_listener_poll(struct fabric_listener *listener, struct fabric_request *
 
 	fake_lock();
 	node = util_list_pop(&l->requests);
-	if (node)
+	if (node) {
+		util_list_add(&fake_world.fetched, node);
 		*reqp = &UTIL_LIST_ENTRY(node, struct fake_request, node)->req;
-	else if (read(l->event_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+	} else if (read(l->event_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
 		fake_violate("eventfd: %s", strerror(errno));
 	fake_unlock();
 	return node ? 0 : -EAGAIN;
