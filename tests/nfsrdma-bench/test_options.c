@@ -123,11 +123,11 @@ Test(bench_options, iozones_letters_set_what_they_mean)
 {
 	struct bench_options opts;
 
-	accept_line(&opts, "-i0 -i8 -t4 -F a b c d -+p 30 -j 5 -H 8 -P1 -C -Q -S 2048 -L64 -V 7");
+	accept_line(&opts, "-i0 -i8 -t4 -F a b c d -+p 30 -j 5 -H 8 -P0 -C -Q -S 2048 -L64 -V 7");
 	cr_assert_eq(opts.mix_reads, 30);
 	cr_assert_eq(opts.stride, 5);
 	cr_assert_eq(opts.depth, 8);
-	cr_assert_eq(opts.bind, 1);
+	cr_assert_eq(opts.bind, 0);
 	cr_assert_eq(opts.cache_kb, 2048);
 	cr_assert_eq(opts.cache_line, 64);
 	cr_assert_eq(opts.pattern, 7);
@@ -207,6 +207,7 @@ Test(bench_options, what_is_wrong_is_named_in_one_line)
 		{"-s 64 -r 128", "-r: the record is larger than the file"},
 		{"-t 0", "'0' is not a number from 1 to 1024"},
 		{"-t 9999", "is not a number"},
+		{"-P 99999", "-P: '99999' is not a number from 0 to"},
 		{"-l 3 -u 2", "the least is above the most"},
 		{"-l 1 -u 2 -t 3", "leaves no room for -t"},
 		{"-i8", "add -t N"},

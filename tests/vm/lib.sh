@@ -73,6 +73,13 @@ vm_boot() {
 	VM_PIDS[$name]=$!
 }
 
+# vm_lend_libnfs NAME: libnfs, which the bench is linked with, is not in the image: /ctl/lib has it when it is there.
+vm_lend_libnfs() {
+	mkdir "$T/$1/lib.new"
+	ldd "$BUILD/nfsrdma-bench" | awk '/libnfs/ { print $3 }' | xargs -r -I{} cp {} "$T/$1/lib.new/"
+	mv "$T/$1/lib.new" "$T/$1/lib"
+}
+
 vm_alive() { kill -0 "${VM_PIDS[$1]}" 2>/dev/null; }
 
 # vm_until NAME SECONDS FILE: wait for one of the control folder's files; false: the guest died or is late.

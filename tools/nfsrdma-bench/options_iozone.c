@@ -233,10 +233,12 @@ static int iozone_async(struct options_state *st)
 	return ret;
 }
 
+/* A processor that is not there cannot be meant. */
 static int iozone_bind(struct options_state *st)
 {
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned cpu = 0;
-	int ret = options_number(st, 0, 4095, &cpu);
+	int ret = options_number(st, 0, cpus > 1 ? (unsigned)cpus - 1 : 0, &cpu);
 
 	st->opts->bind = (int)cpu;
 	options_line(st, "\tBinding of processors beginning with %u ", cpu);
