@@ -156,6 +156,50 @@ static void iommu_device_net(struct iommu_device *dev, const char *name, const c
 		dev->link_bps = mbit * 1000000;
 }
 
+/*
+ * QUIRK(siw): it has neither a bus device nor, as rxe, a file that names its interface.  Newer
+ * kernels tell the interface of its GID; on all, its GUID is the interface's MAC address as an
+ * EUI-64 (two bytes ff:fe in the middle, bit 1 of the first turned over).
+ */
+struct iommu_guid {
+	const char *guid, *root;
+	char net[64];
+};
+
+static void iommu_guid_match(void *arg, const char *name)
+{
+	struct iommu_guid *g = arg;
+	char line[32], guid[32];
+	unsigned m[6];
+
+	if (g->net[0] || strlen(name) >= sizeof(g->net) || !iommu_name_valid(name) ||
+	    !iommu_read_line(line, sizeof(line), g->root, "/sys/class/net/%s/address", name) ||
+	    sscanf(line, "%2x:%2x:%2x:%2x:%2x:%2x", &m[0], &m[1], &m[2], &m[3], &m[4], &m[5]) != 6)
+		return;
+	snprintf(guid, sizeof(guid), "%02x%02x:%02xff:fe%02x:%02x%02x", m[0] ^ 2, m[1], m[2], m[3],
+		 m[4], m[5]);
+	if (!strcmp(guid, g->guid))
+		snprintf(g->net, sizeof(g->net), "%s", name);
+}
+
+/* The interface below a software RDMA device; false: none is named. */
+static bool iommu_device_below(char *net, size_t len, const char *name, const char *root)
+{
+	char guid[32];
+	struct iommu_guid g = {.guid = guid, .root = root};
+
+	if ((iommu_read_line(net, len, root, "/sys/class/infiniband/%s/parent", name) ||
+	     iommu_read_line(net, len, root, "/sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/0",
+			     name)) &&
+	    iommu_name_valid(net))
+		return true;
+	if (!iommu_read_line(guid, sizeof(guid), root, "/sys/class/infiniband/%s/node_guid", name))
+		return false;
+	iommu_read_dir(iommu_guid_match, &g, root, "/sys/class/net");
+	snprintf(net, len, "%s", g.net);
+	return net[0] != '\0';
+}
+
 static bool iommu_device_rdma(struct iommu_device *dev, const char *name, const char *root)
 {
 	char line[64];
@@ -169,8 +213,7 @@ static bool iommu_device_rdma(struct iommu_device *dev, const char *name, const 
 	iommu_device_bus(dev, "infiniband", name, root);
 	if (dev->found)
 		return dev->rdma = true;
-	if (iommu_read_line(line, sizeof(line), root, "/sys/class/infiniband/%s/parent", name) &&
-	    iommu_name_valid(line)) {
+	if (iommu_device_below(line, sizeof(line), name, root)) {
 		dev->rdma = true;
 		snprintf(dev->rides_on, sizeof(dev->rides_on), "%s", line);
 		iommu_device_net(dev, line, root);

@@ -48,6 +48,31 @@ Test(iommu_device, a_software_device_is_judged_by_its_interface)
 	cr_assert_eq(dev.link_bps, 10000000000);
 }
 
+/* siw names no parent: by the interface of its GID, else by its GUID. */
+Test(iommu_device, siw_is_judged_by_its_interface_too)
+{
+	static const char names[][8] = {"siw0", "siw1"};
+	struct iommu_device dev;
+
+	for (unsigned i = 0; i < UTIL_ARRAY_SIZE(names); i++) {
+		iommu_probe_device(&dev, names[i], TREE("software"));
+		cr_assert_str_eq(dev.rides_on, "eth1", "%s", names[i]);
+		cr_assert(dev.rdma);
+		cr_assert(dev.found);
+		cr_assert_eq(dev.domain, IOMMU_DOMAIN_IDENTITY);
+	}
+}
+
+Test(iommu_device, siw_with_a_guid_of_nobodys_rides_on_nothing)
+{
+	struct iommu_device dev;
+
+	iommu_probe_device(&dev, "siw2", TREE("software"));
+	cr_assert(dev.rdma);
+	cr_assert_not(dev.found);
+	cr_assert_str_eq(dev.rides_on, "");
+}
+
 Test(iommu_device, a_device_without_a_bus_has_no_domain)
 {
 	struct iommu_device dev;
