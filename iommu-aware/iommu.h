@@ -278,18 +278,27 @@ struct iommu_iova_stats {
 
 void iommu_iova_stats(struct iommu_iova *iova, struct iommu_iova_stats *stats);
 
-/* ---- a real IOMMU, through VFIO type1 --------------------------------------------------- */
+/* ---- a real IOMMU, through VFIO --------------------------------------------------------- */
 
 struct iommu_vfio;
+
+enum iommu_vfio_api {
+	IOMMU_VFIO_AUTO,    /* iommufd where the kernel has it for the device */
+	IOMMU_VFIO_TYPE1,   /* pins are booked as VmLck */
+	IOMMU_VFIO_IOMMUFD, /* as VmPin */
+};
 
 /*
  * Take device bdf ("0000:03:00.0"), which must be bound to vfio-pci; one with another driver is
  * refused (-EBUSY) and stays as it is.  -EINVAL, -ENODEV, -EACCES, -ENOMEM; err says what to do.
  */
-int iommu_vfio_open(struct iommu_vfio **vfiop, const char *bdf, struct util_err *err);
+int iommu_vfio_open(struct iommu_vfio **vfiop, const char *bdf, enum iommu_vfio_api api,
+		    struct util_err *err);
 /* Whatever is mapped is unmapped.  NULL is fine. */
 void iommu_vfio_close(struct iommu_vfio *v);
-/* Page sizes of the IOMMU, a bit each. */
+/* "type1", "iommufd" */
+const char *iommu_vfio_api(const struct iommu_vfio *v);
+/* Page sizes of the IOMMU, a bit each; 0: iommufd does not tell. */
 uint64_t iommu_vfio_page_sizes(const struct iommu_vfio *v);
 /* For reading and writing; pins the memory.  len and iova are multiples of 4096. */
 int iommu_vfio_map(struct iommu_vfio *v, void *addr, uint64_t len, uint64_t iova);

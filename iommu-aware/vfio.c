@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vfio.c - a real IOMMU under our own hands: map, unmap, and proof by DMA, through VFIO type1.
+ * vfio.c - a real IOMMU under our own hands: map, unmap, and proof by DMA, through VFIO.
  *
  * VFIO gives a process a domain of its own for a device nobody else drives, and lets it map its
  * memory there: the same page tables, pins and invalidations that a driver's registration costs,
  * without a driver in between.  The device must be bound to vfio-pci already.  One that another
  * driver has is refused: taking a device away from its driver is not a benchmark's business.
+ * There are two ways in, the older type1 container (vfio_type1.c) and iommufd (vfio_iommufd.c).
  *
  * That a mapping works is shown with QEMU's teaching device ("edu"), which copies up to a page
  * between a buffer of its own and any bus address: registers at BAR 0 (docs/specs/edu), source
@@ -18,26 +19,18 @@
 #include <fcntl.h>
 #include <linux/vfio.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "iommu-aware/internal.h"
+#include "iommu-aware/vfio.h"
 
 #define IOMMU_EDU_ID 0x11e81234u /* device, vendor */
 #define IOMMU_EDU_BUFFER 0x40000u
 #define IOMMU_EDU_WAIT_MS 3000
 #define IOMMU_PCI_COMMAND 4
 #define IOMMU_PCI_MEMORY_AND_MASTER 6
-
-struct iommu_vfio {
-	int container, group, device;
-	uint64_t page_sizes;
-	uint64_t config, bar; /* offsets in device */
-	bool edu;
-};
 
 /* "0000:03:00.0": four, two, two and one hexadecimal digits. */
 static bool iommu_bdf_valid(const char *bdf)
@@ -88,7 +81,7 @@ static int iommu_vfio_look(const char *bdf, char *group, size_t group_len, struc
 	return 0;
 }
 
-static int iommu_vfio_open_path(int *fdp, const char *path, struct util_err *err)
+int iommu_vfio_open_path(int *fdp, const char *path, struct util_err *err)
 {
 	int code;
 
@@ -103,8 +96,8 @@ static int iommu_vfio_open_path(int *fdp, const char *path, struct util_err *err
 	return code;
 }
 
-static int iommu_vfio_call(int fd, unsigned long request, void *arg, const char *what,
-			   struct util_err *err)
+int iommu_vfio_call(int fd, unsigned long request, void *arg, const char *what,
+		    struct util_err *err)
 {
 	int ret = ioctl(fd, request, arg);
 
@@ -112,40 +105,6 @@ static int iommu_vfio_call(int fd, unsigned long request, void *arg, const char 
 		return ret;
 	ret = -errno;
 	return util_err_set(err, ret, "%s: %s", what, strerror(-ret));
-}
-
-static int iommu_vfio_attach(struct iommu_vfio *v, const char *group, struct util_err *err)
-{
-	struct vfio_group_status status = {.argsz = sizeof(status)};
-	struct vfio_iommu_type1_info info = {.argsz = sizeof(info)};
-	char path[64];
-	int ret;
-
-	ret = iommu_vfio_open_path(&v->container, "/dev/vfio/vfio", err);
-	if (ret)
-		return ret;
-	snprintf(path, sizeof(path), "/dev/vfio/%.40s", group);
-	ret = iommu_vfio_open_path(&v->group, path, err);
-	if (ret)
-		return ret;
-	ret = iommu_vfio_call(v->group, VFIO_GROUP_GET_STATUS, &status, "ask for the group", err);
-	if (ret)
-		return ret;
-	if (!(status.flags & VFIO_GROUP_FLAGS_VIABLE))
-		return util_err_set(err, -EBUSY,
-				    "group %s has other devices that are bound to drivers", group);
-	ret = iommu_vfio_call(v->group, VFIO_GROUP_SET_CONTAINER, &v->container, "join the group",
-			      err);
-	if (ret)
-		return ret;
-	ret = iommu_vfio_call(v->container, VFIO_SET_IOMMU, (void *)(uintptr_t)VFIO_TYPE1v2_IOMMU,
-			      "take the type1 IOMMU", err);
-	if (ret)
-		return ret;
-	ret = iommu_vfio_call(v->container, VFIO_IOMMU_GET_INFO, &info, "ask for the IOMMU", err);
-	if (!ret && info.flags & VFIO_IOMMU_INFO_PGSIZES)
-		v->page_sizes = info.iova_pgsizes;
-	return ret;
 }
 
 static bool iommu_vfio_region(struct iommu_vfio *v, unsigned index, uint64_t *offsetp)
@@ -173,10 +132,18 @@ static void iommu_vfio_prepare(struct iommu_vfio *v)
 	v->edu = pwrite(v->device, &command, 2, (off_t)v->config + IOMMU_PCI_COMMAND) == 2;
 }
 
-int iommu_vfio_open(struct iommu_vfio **vfiop, const char *bdf, struct util_err *err)
+static const struct iommu_vfio_ops *iommu_vfio_choose(const char *bdf, enum iommu_vfio_api api)
+{
+	if (api == IOMMU_VFIO_AUTO)
+		api = iommu_iommufd_there(bdf) ? IOMMU_VFIO_IOMMUFD : IOMMU_VFIO_TYPE1;
+	return api == IOMMU_VFIO_IOMMUFD ? &iommu_vfio_iommufd : &iommu_vfio_type1;
+}
+
+int iommu_vfio_open(struct iommu_vfio **vfiop, const char *bdf, enum iommu_vfio_api api,
+		    struct util_err *err)
 {
 	struct iommu_vfio *v;
-	char group[16], name[16];
+	char group[16];
 	int ret = iommu_vfio_look(bdf, group, sizeof(group), err);
 
 	if (ret)
@@ -185,21 +152,15 @@ int iommu_vfio_open(struct iommu_vfio **vfiop, const char *bdf, struct util_err 
 	if (!v)
 		return util_err_set(err, -ENOMEM, "out of memory");
 	v->container = v->group = v->device = -1;
-	ret = iommu_vfio_attach(v, group, err);
-	if (ret)
-		goto err_close;
-	snprintf(name, sizeof(name), "%s", bdf);
-	ret = iommu_vfio_call(v->group, VFIO_GROUP_GET_DEVICE_FD, name, "open the device", err);
-	if (ret < 0)
-		goto err_close;
-	v->device = ret;
+	v->ops = iommu_vfio_choose(bdf, api);
+	ret = v->ops->attach(v, bdf, group, err);
+	if (ret) {
+		iommu_vfio_close(v);
+		return ret;
+	}
 	iommu_vfio_prepare(v);
 	*vfiop = v;
 	return 0;
-
-err_close:
-	iommu_vfio_close(v);
-	return ret;
 }
 
 void iommu_vfio_close(struct iommu_vfio *v)
@@ -216,6 +177,11 @@ void iommu_vfio_close(struct iommu_vfio *v)
 	free(v);
 }
 
+const char *iommu_vfio_api(const struct iommu_vfio *v)
+{
+	return v->ops->name;
+}
+
 uint64_t iommu_vfio_page_sizes(const struct iommu_vfio *v)
 {
 	return v->page_sizes;
@@ -223,28 +189,12 @@ uint64_t iommu_vfio_page_sizes(const struct iommu_vfio *v)
 
 int iommu_vfio_map(struct iommu_vfio *v, void *addr, uint64_t len, uint64_t iova)
 {
-	struct vfio_iommu_type1_dma_map map = {
-		.argsz = sizeof(map),
-		.flags = VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE,
-		.vaddr = (uintptr_t)addr,
-		.iova = iova,
-		.size = len,
-	};
-
-	return ioctl(v->container, VFIO_IOMMU_MAP_DMA, &map) ? -errno : 0;
+	return v->ops->map(v, addr, len, iova);
 }
 
 int iommu_vfio_unmap(struct iommu_vfio *v, uint64_t len, uint64_t iova)
 {
-	struct vfio_iommu_type1_dma_unmap unmap = {
-		.argsz = sizeof(unmap),
-		.iova = iova,
-		.size = len,
-	};
-
-	if (ioctl(v->container, VFIO_IOMMU_UNMAP_DMA, &unmap))
-		return -errno;
-	return unmap.size == len ? 0 : -EIO;
+	return v->ops->unmap(v, len, iova);
 }
 
 /* ---- the device that copies --------------------------------------------------------------------

@@ -196,11 +196,18 @@ static bool cost_sizes(struct cost_options *opts, const char *text)
 	return opts->sizes > 0;
 }
 
+static bool cost_api(struct cost_options *opts, const char *text)
+{
+	opts->api = strcmp(text, "type1") ? IOMMU_VFIO_IOMMUFD : IOMMU_VFIO_TYPE1;
+	return opts->api == IOMMU_VFIO_TYPE1 || !strcmp(text, "iommufd");
+}
+
 int cmd_cost(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"fabric", required_argument, NULL, 'f'}, {"address", required_argument, NULL, 'a'},
 		{"sizes", required_argument, NULL, 's'},  {"vfio", required_argument, NULL, 'v'},
+		{"api", required_argument, NULL, 'i'},	  {"ios", required_argument, NULL, 'n'},
 		{"json", no_argument, NULL, 'j'},	  {0},
 	};
 	struct cost_options opts = {.fabric = "iwarp", .address = "127.0.0.1"};
@@ -225,6 +232,14 @@ int cmd_cost(int argc, char **argv)
 						  "--sizes %s: a list like 4k,1m,64m of at most 1g",
 						  optarg);
 			break;
+		case 'i':
+			if (!cost_api(&opts, optarg))
+				return tool_usage("cost", "--api %s: type1 or iommufd", optarg);
+			break;
+		case 'n':
+			if (!tool_number("cost", "--ios", optarg, 1, 1000000, &opts.ios))
+				return TOOL_USAGE;
+			break;
 		case 'j':
 			opts.json = true;
 			break;
@@ -235,5 +250,7 @@ int cmd_cost(int argc, char **argv)
 	}
 	if (optind < argc)
 		return tool_usage("cost", "unexpected argument '%s'", argv[optind]);
+	if (!opts.vfio && (opts.ios || opts.api != IOMMU_VFIO_AUTO))
+		return tool_usage("cost", "--ios and --api go with --vfio");
 	return opts.vfio ? cost_vfio(&opts) : cost_fabric(&opts);
 }

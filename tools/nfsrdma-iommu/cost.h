@@ -3,8 +3,8 @@
  * cost.h - what the two ways of measuring cost share.
  *
  * A *bench* makes a range reachable for a device and unreachable again: by registering it with a
- * fabric (cost_fabric.c) or by mapping it through VFIO (cost_vfio.c).  cost.c times both and looks
- * at what the kernel books meanwhile.
+ * fabric (cost_fabric.c) or by mapping it through VFIO (cost_vfio.c).  cmd_cost.c times both and
+ * looks at what the kernel books meanwhile.
  */
 #ifndef NFSRDMA_IOMMU_COST_H
 #define NFSRDMA_IOMMU_COST_H
@@ -18,6 +18,8 @@ struct cost_options {
 	uint64_t size[COST_MAX_SIZES];
 	unsigned sizes;
 	const char *fabric, *address, *vfio;
+	enum iommu_vfio_api api;
+	uint64_t ios; /* > 0: two rhythms instead of the table */
 	bool json;
 };
 
@@ -34,5 +36,7 @@ void cost_table(struct report *r, const struct cost_options *opts, const struct 
 
 int cost_fabric(const struct cost_options *opts);
 int cost_vfio(const struct cost_options *opts);
+/* As many I/Os over one slab, which is mapped once for all or anew for each; list "rhythms". */
+void cost_rhythms(struct report *r, const struct cost_options *opts, struct iommu_vfio *vfio);
 
 #endif

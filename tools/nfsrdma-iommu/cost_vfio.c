@@ -100,15 +100,22 @@ static int vfio_report(const struct cost_options *opts, struct vfio_bench *b, st
 	if (!r)
 		return util_err_set(err, -ENOMEM, "out of memory");
 	report_text(r, "vfio", opts->vfio);
+	report_text(r, "api", iommu_vfio_api(b->vfio));
 	report_text(r, "machine", iommu_summary(&facts, NULL, line, sizeof(line)));
 	/* A guest's IOMMU is software: its counts are results, its times are the emulator's. */
 	report_bool(r, "emulated", facts.guest);
-	report_hex(r, "page_sizes", iommu_vfio_page_sizes(b->vfio));
+	if (iommu_vfio_page_sizes(b->vfio))
+		report_hex(r, "page_sizes", iommu_vfio_page_sizes(b->vfio));
+	else
+		report_null(r, "page_sizes", "not told");
 	vfio_prove(r, b);
 	if (facts.guest)
 		report_line(r, "(times: emulated)");
 	b->iova = VFIO_IOVA_LARGE;
-	cost_table(r, opts, &bench);
+	if (opts->ios)
+		cost_rhythms(r, opts, b->vfio);
+	else
+		cost_table(r, opts, &bench);
 	ret = report_end(r);
 	return ret ? util_err_set(err, ret, "write the report: %s", strerror(-ret)) : 0;
 }
@@ -117,7 +124,7 @@ int cost_vfio(const struct cost_options *opts)
 {
 	struct util_err err = {0};
 	struct vfio_bench b = {0};
-	int ret = iommu_vfio_open(&b.vfio, opts->vfio, &err);
+	int ret = iommu_vfio_open(&b.vfio, opts->vfio, opts->api, &err);
 
 	if (!ret) {
 		ret = vfio_report(opts, &b, &err);
