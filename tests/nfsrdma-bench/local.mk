@@ -4,7 +4,7 @@ if HAVE_JANSSON
 CRITERION_TESTS += %D%/test_bench
 %C%_test_bench_SOURCES = %D%/test_doc.c %D%/test_move.c %D%/test_options.c %D%/test_report.c \
 	%D%/test_stats.c %D%/test_walk.c tools/nfsrdma-bench/compare.c tools/nfsrdma-bench/csv.c \
-	tools/nfsrdma-bench/doc.c tools/nfsrdma-bench/doc_rows.c tools/nfsrdma-bench/matrix.c \
+	tools/nfsrdma-bench/doc.c tools/nfsrdma-bench/doc_rows.c tools/nfsrdma-bench/matrix.c tools/nfsrdma-bench/numa.c \
 	tools/nfsrdma-bench/move.c tools/nfsrdma-bench/options.c \
 	tools/nfsrdma-bench/options_iozone.c tools/nfsrdma-bench/picture.c \
 	tools/nfsrdma-bench/plan.c tools/nfsrdma-bench/report.c \

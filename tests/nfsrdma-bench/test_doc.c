@@ -160,6 +160,55 @@ Test(bench_doc, a_plain_run_has_tests_and_counts_per_io)
 	cr_assert(json_is_true(json_object_get(doc, "complete")));
 }
 
+Test(bench_doc, buffers_are_local_on_the_devices_node_else_on_the_threads)
+{
+	static const struct {
+		struct bench_numa numa;
+		char placement[12];
+	} table[] = {
+		{{.device = 1, .buffers = 1, .threads = 0}, "local"},
+		{{.device = 1, .buffers = 0, .threads = 0}, "remote"},
+		{{.device = 0, .buffers = BENCH_NODE_SEVERAL, .threads = 0}, "mixed"},
+		{{.device = BENCH_NODE_UNKNOWN, .buffers = 1, .threads = 1}, "local"},
+		{{.device = BENCH_NODE_UNKNOWN, .buffers = 0, .threads = 1}, "remote"},
+		{{.device = BENCH_NODE_UNKNOWN, .buffers = 0, .threads = BENCH_NODE_SEVERAL},
+		 "mixed"},
+		{{.device = 0, .buffers = BENCH_NODE_UNKNOWN, .threads = 0}, "unknown"},
+		{{.device = BENCH_NODE_UNKNOWN, .buffers = 0, .threads = BENCH_NODE_UNKNOWN},
+		 "unknown"},
+	};
+
+	for (unsigned i = 0; i < UTIL_ARRAY_SIZE(table); i++)
+		cr_assert_str_eq(bench_numa_placement(&table[i].numa), table[i].placement, "%u", i);
+}
+
+Test(bench_doc, buffers_on_different_nodes_are_on_several)
+{
+	struct bench_part parts[3] = {{.node_buffers = 0, .node_thread = 1},
+				      {.node_buffers = 0, .node_thread = 1},
+				      {.node_buffers = 1, .node_thread = 1}};
+	struct bench_result r = {.children = 2, .parts = parts};
+
+	bench_result_sum(&r);
+	cr_assert_eq(r.numa.buffers, 0);
+	cr_assert_eq(r.numa.threads, 1);
+	r.children = 3;
+	bench_result_sum(&r);
+	cr_assert_eq(r.numa.buffers, BENCH_NODE_SEVERAL);
+	cr_assert_eq(r.numa.threads, 1);
+}
+
+Test(bench_doc, a_page_lies_on_a_node_that_is_there)
+{
+	char *page = malloc(8192);
+
+	memset(page, 1, 8192);
+	cr_assert_geq(bench_node_here(), 0);
+	/* Where the system call is forbidden, as in some containers, it is not known. */
+	cr_assert_geq(bench_node_of(page), BENCH_NODE_UNKNOWN);
+	free(page);
+}
+
 Test(bench_doc, a_run_that_broke_off_says_why)
 {
 	struct bench_plan *plan = plan_of("--sweep mr=pool,per-io");

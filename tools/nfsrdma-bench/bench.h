@@ -125,6 +125,15 @@ struct bench_cpu {
 struct bench_part {
 	double rate, xfer; /* as below */
 	double wall_s, cpu_s;
+	int node_buffers, node_thread; /* as in bench_numa */
+};
+
+#define BENCH_NODE_UNKNOWN (-1)
+#define BENCH_NODE_SEVERAL (-2)
+
+/* NUMA nodes: numbers, or one of the above. */
+struct bench_numa {
+	int device, buffers, threads;
 };
 
 struct bench_result {
@@ -138,12 +147,22 @@ struct bench_result {
 	double wall_s;
 	struct bench_cpu cpu;
 	struct bench_latency latency;
+	struct bench_numa numa;
 	bool counted; /* counters are valid */
 	struct bench_counters counters;
 	struct bench_part *parts; /* one per child; owned by the results */
 };
 
-/* From parts: the sums, the least and the most. */
+/* Where a page lies, and where this thread runs. */
+int bench_node_of(void *addr);
+int bench_node_here(void);
+int bench_node_fold(int a, int b);
+/* "0", "unknown", "several"; buf may be used. */
+const char *bench_node_name(int node, char *buf, size_t len);
+/* "local", "remote", "mixed", "unknown". */
+const char *bench_numa_placement(const struct bench_numa *numa);
+
+/* From parts: the sums, the least and the most, the nodes. */
 void bench_result_sum(struct bench_result *r);
 
 struct bench_results {

@@ -66,6 +66,7 @@ static void child_run(struct bench_child *child)
 		ret = child_file_close(child);
 	child->end_ns = util_clock_ns();
 	child->cpu_s = child_cpu_s() - child->cpu_s;
+	child->node_thread = bench_node_here();
 	if (ret)
 		child_fail(child, ret);
 }
@@ -162,6 +163,10 @@ static int child_memory(struct bench_child *child)
 	child_fill(child, child->record, opts->record, 0);
 	for (unsigned i = 0; i < count && child->write; i++)
 		child_fill(child, child->buffers[i], child->buffer_len, i);
+	child->node_buffers = bench_node_of(child->buffers[0]);
+	for (unsigned i = 1; i < count; i++)
+		child->node_buffers =
+			bench_node_fold(child->node_buffers, bench_node_of(child->buffers[i]));
 	return 0;
 }
 

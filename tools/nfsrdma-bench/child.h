@@ -80,6 +80,7 @@ struct bench_child {
 	struct util_err err;
 	uint64_t begin_ns, end_ns, think_ns;
 	double cpu_s;
+	int node_buffers, node_thread;
 	struct util_hist latency;   /* ns */
 	struct bench_counters warm; /* when it prepared, then when the warm-up was over */
 	struct bench_slot *slots;

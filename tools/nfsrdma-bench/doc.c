@@ -124,6 +124,29 @@ static void doc_rates(json_t *o, const struct bench_options *opts, const struct 
 	doc_num(o, "min_xfer_kB", doc_kb(opts, r, r->min_xfer));
 }
 
+static void doc_node(json_t *o, const char *name, int node)
+{
+	char text[16];
+
+	if (node == BENCH_NODE_UNKNOWN)
+		json_object_set_new(o, name, json_null());
+	else if (node == BENCH_NODE_SEVERAL)
+		doc_text(o, name, bench_node_name(node, text, sizeof(text)));
+	else
+		doc_int(o, name, (unsigned)node);
+}
+
+static json_t *doc_numa(const struct bench_numa *numa)
+{
+	json_t *o = json_object();
+
+	doc_node(o, "device", numa->device);
+	doc_node(o, "buffers", numa->buffers);
+	doc_node(o, "threads", numa->threads);
+	doc_text(o, "placement", bench_numa_placement(numa));
+	return o;
+}
+
 static json_t *doc_test(const struct bench_options *opts, const struct bench_result *r)
 {
 	double cpu = r->cpu.user + r->cpu.system, gib = (double)r->bytes / (1 << 30);
@@ -145,6 +168,7 @@ static json_t *doc_test(const struct bench_options *opts, const struct bench_res
 	doc_int(o, "bytes", r->bytes);
 	json_object_set_new(o, "cut_short", json_boolean(r->cut));
 	json_object_set_new(o, "latency_us", doc_latency(opts, &r->latency));
+	json_object_set_new(o, "numa", doc_numa(&r->numa));
 	if (!r->counted)
 		return o;
 	json_object_set_new(

@@ -4,7 +4,7 @@ bin_PROGRAMS += nfsrdma-bench
 nfsrdma_bench_common = %D%/bench.h %D%/child.c %D%/child.h %D%/client.h %D%/client_nfsrdma.c \
 	%D%/client_posix.c %D%/compare.c %D%/csv.c %D%/doc.c %D%/doc.h %D%/doc_rows.c %D%/env.c \
 	%D%/group.h %D%/main.c %D%/matrix.c %D%/matrix.h %D%/measure.c %D%/measure.h %D%/memory.c %D%/move.c \
-	%D%/notes.c %D%/options.c %D%/options.h %D%/options_iozone.c %D%/picture.c %D%/picture.h \
+	%D%/notes.c %D%/numa.c %D%/options.c %D%/options.h %D%/options_iozone.c %D%/picture.c %D%/picture.h \
 	%D%/plan.c %D%/progress.c %D%/progress.h %D%/report.c %D%/report_excel.c \
 	%D%/report_file.c %D%/report_gnuplot.c %D%/report_html.c %D%/results.c %D%/run.c \
 	%D%/server.c %D%/stats.c %D%/stats.h %D%/table.c %D%/tests.c %D%/walk.c %D%/walk.h

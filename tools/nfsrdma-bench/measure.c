@@ -94,6 +94,8 @@ static void measure_part(const struct run_round *round, const struct bench_child
 	part->wall_s = child->end_ns ? (double)(child->end_ns - child->begin_ns) / 1e9 : 0;
 	part->cpu_s = child->end_ns ? child->cpu_s : 0;
 	part->rate = child->end_ns ? part->xfer / measure_child_s(child) : 0;
+	part->node_buffers = child->node_buffers;
+	part->node_thread = child->node_thread;
 }
 
 int measure_result(const struct run_round *round, const struct bench_moment *before,
@@ -121,6 +123,8 @@ int measure_result(const struct run_round *round, const struct bench_moment *bef
 	r->cpu.user = after->cpu.user - before->cpu.user;
 	r->cpu.system = after->cpu.system - before->cpu.system;
 	r->cpu.server = before->cpu.server < 0 ? -1 : after->cpu.server - before->cpu.server;
+	r->numa.device =
+		round->run->env->mounted ? round->run->env->device.node : BENCH_NODE_UNKNOWN;
 	r->counted = before->counted && after->counted;
 	r->counters = after->counters;
 	warm = before->counters;

@@ -113,6 +113,20 @@ static void notes_latency(FILE *out, const struct bench_result *r)
 		r->latency.p50, r->latency.p95, r->latency.p99, r->latency.p999, r->latency.max);
 }
 
+/* Where there is one node alone, nothing is far. */
+static void notes_numa(FILE *out, const struct bench_env *env, const struct bench_numa *numa)
+{
+	char device[16], buffers[16], threads[16];
+
+	if (env->facts.nodes < 2)
+		return;
+	fprintf(out, "#   NUMA: buffers %s: on node %s; device on node %s, threads on node %s\n",
+		bench_numa_placement(numa),
+		bench_node_name(numa->buffers, buffers, sizeof(buffers)),
+		bench_node_name(numa->device, device, sizeof(device)),
+		bench_node_name(numa->threads, threads, sizeof(threads)));
+}
+
 static void notes_ledger(FILE *out, const struct bench_result *r)
 {
 	fputs("#   per I/O:", out);
@@ -152,6 +166,7 @@ void notes_footer(FILE *out, const struct bench_options *opts, const struct benc
 		fprintf(out, ": %llu I/Os in %.3f s\n", (unsigned long long)r->ops, r->wall_s);
 		notes_cpu(out, r);
 		notes_latency(out, r);
+		notes_numa(out, env, &r->numa);
 		if (!r->counted)
 			continue;
 		notes_ledger(out, r);

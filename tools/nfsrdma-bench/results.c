@@ -45,6 +45,10 @@ void bench_result_sum(struct bench_result *r)
 			r->max_rate = part->rate;
 		if (!i || part->xfer < r->min_xfer)
 			r->min_xfer = part->xfer;
+		r->numa.buffers = i ? bench_node_fold(r->numa.buffers, part->node_buffers)
+				    : part->node_buffers;
+		r->numa.threads =
+			i ? bench_node_fold(r->numa.threads, part->node_thread) : part->node_thread;
 	}
 	r->avg_rate = r->children_rate / r->children;
 }

@@ -27,8 +27,17 @@ static void table_ratio(FILE *out, const struct doc_row *row)
 		fprintf(out, "  %6.3f %16s", row->ratio, "");
 }
 
+/* How near the buffers were, where anything can be far: several nodes. */
+static const char *table_placement(const struct doc_row *row)
+{
+	if (!row->run || doc_number(json_object_get(row->run, "env"), "numa_nodes") < 2)
+		return NULL;
+	return json_string_value(json_object_get(json_object_get(row->test, "numa"), "placement"));
+}
+
 static void table_line(FILE *out, const struct doc_row *row, int width)
 {
+	const char *placement;
 	double maps;
 
 	fprintf(out, "  %-*s %8.1f (%.1f .. %.1f) MB/s", width, row->label, row->kbps * 1.024e-3,
@@ -38,6 +47,9 @@ static void table_line(FILE *out, const struct doc_row *row, int width)
 		row->p99);
 	if (doc_per_io(row->test, "ledger", "registrations", &maps))
 		fprintf(out, "  registrations %.3g/IO", maps);
+	placement = table_placement(row);
+	if (placement)
+		fprintf(out, "  %s", placement);
 	fputc('\n', out);
 }
 
