@@ -68,3 +68,36 @@ vm_lock() {
 	exec 8>"$VM_CACHE/$1.lock"
 	flock 8
 }
+
+# vm_kernel_source PACKAGE VERSION DIR: its tree in DIR/PACKAGE.
+vm_kernel_source() {
+	vm_say "fetching $1 $2"
+	(mkdir -p "$3/source" && cd "$3/source" && apt-get download -qq -o APT::Sandbox::User=root "$1=$2" >&2) ||
+		vm_lacks "$1 $2 cannot be fetched"
+	dpkg -x "$3/source/$1"_*.deb "$3/source"
+	tar -C "$3" -xJf "$3/source/usr/src/$1.tar.xz" "${@:4}"
+	rm -rf "$3/source"
+}
+
+# vm_kernel_kept FRAGMENT CONFIG: every line of it holds, or the end.
+vm_kernel_kept() {
+	local line symbol lost=
+
+	while IFS= read -r line; do
+		symbol=$(grep -oE 'CONFIG_[A-Za-z0-9_]+' <<<"$line" | head -1)
+		case $line in
+		*' is not set') ! grep -q "^$symbol=" "$2" ;;
+		*) grep -qxF "$line" "$2" ;;
+		esac || lost+=" $line;"
+	done < <(grep -E '^(CONFIG_|# CONFIG_)' "$1")
+	[ -z "$lost" ] || vm_die "the kernel's configuration did not keep:$lost"
+}
+
+# vm_initrd DIR FILE: an initrd of DIR, where modules may lie already, with busybox and qemu-init added.
+vm_initrd() {
+	mkdir -p "$1"/{bin,dev,proc,sys,tmp,root}
+	cp "$(command -v busybox)" "$1/bin/busybox"
+	cp "$VM_DIR/guest/qemu-init" "$1/init"
+	chmod 755 "$1/init"
+	(cd "$1" && find . -print0 | cpio --null -o -H newc --quiet) >"$2"
+}

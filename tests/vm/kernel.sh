@@ -39,31 +39,18 @@ fi
 vm_apt_install gcc make flex bison bc xz-utils libelf-dev libc6-dev
 work=$VM_CACHE/work-kernel
 rm -rf "$work"
-mkdir -p "$work/deb" "$work/build"
+mkdir -p "$work/build"
 trap 'rm -rf "$work"' EXIT
 started=$SECONDS
 
-vm_say "fetching $source_package $version"
-(cd "$work" && apt-get download -qq -o APT::Sandbox::User=root "$source_package=$version" >&2) ||
-	vm_lacks "$source_package $version cannot be fetched"
-dpkg -x "$work/${source_package}"_*.deb "$work/deb"
-tar -C "$work" -xJf "$work/deb/usr/src/$source_package.tar.xz"
-rm -rf "$work/deb" "$work"/*.deb
+vm_kernel_source "$source_package" "$version" "$work"
 
 kmake() { make -s ARCH=um -C "$work/$source_package" O="$work/build" "$@"; }
 kmake x86_64_defconfig >&2
 # Of two lines for one symbol the later counts.
 cat "$VM_DIR/uml.config" >> "$work/build/.config"
 kmake olddefconfig >"$work/config.log" 2>&1 || { tail -20 "$work/config.log" >&2; exit 1; }
-lost=
-while IFS= read -r line; do
-	symbol=$(grep -oE 'CONFIG_[A-Za-z0-9_]+' <<<"$line" | head -1)
-	case $line in
-	*' is not set') ! grep -q "^$symbol=" "$work/build/.config" ;;
-	*) grep -qxF "$line" "$work/build/.config" ;;
-	esac || lost+=" $line;"
-done < <(grep -E '^(CONFIG_|# CONFIG_)' "$VM_DIR/uml.config")
-[ -z "$lost" ] || vm_die "the kernel's configuration did not keep:$lost"
+vm_kernel_kept "$VM_DIR/uml.config" "$work/build/.config"
 
 vm_say "building the guest kernel with make -j$VM_JOBS (minutes)"
 kmake -j"$VM_JOBS" linux >"$VM_CACHE/kernel-build.log" 2>&1 || {

@@ -22,7 +22,8 @@ check_PROGRAMS += %D%/fabric_check %D%/peer_check %D%/connect_check %D%/mode_che
 %C%_security_check_CPPFLAGS = -I$(top_srcdir)/%D%/plain $(AM_CPPFLAGS)
 %C%_security_check_CFLAGS = $(AM_CFLAGS) $(TIRPC_CFLAGS) -Wno-missing-prototypes
 %C%_security_check_LDADD = $(NFSRDMA_LAYERS) $(NFSRDMA_LIBS)
-EXTRA_DIST += %D%/bench_table.py %D%/common.sh %D%/guest %D%/image.sh %D%/kernel.sh %D%/lib.sh \
+EXTRA_DIST += %D%/bench_table.py %D%/common.sh %D%/guest %D%/image.sh %D%/iommu_table.py \
+	%D%/iommufd-kernel.sh %D%/iommufd.config %D%/kernel.sh %D%/lib.sh \
 	%D%/peers.py %D%/qemu-kernel.sh %D%/qemu-lib.sh %D%/run.sh %D%/scenarios %D%/uml.config
 
 # Real kernel peers in guests, after everything else.

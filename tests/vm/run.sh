@@ -15,6 +15,7 @@
 #   NFSRDMA_VM_CACHE   the cache (default ~/.cache/nfsrdma-vm)
 #   NFSRDMA_VM_AT_ONCE how many scenarios run at a time (default: one for each processor, at most 4)
 #   NFSRDMA_VM_KEEP    a folder to keep each scenario's output in
+#   NFSRDMA_VM_IOMMUFD 1: build the kernel with iommufd too, a quarter of an hour once
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 src=$(cd "$here/../.." && pwd)
@@ -140,16 +141,18 @@ fewer_than() { # count
 
 # Some scenarios need another kernel: false, with their end written, where that cannot be made.
 needs_met() { # name
-	local made status begun=$SECONDS
-	grep -qx '# needs: qemu' "$here/scenarios/$1.sh" 2>/dev/null && [ -z "${VM_QEMU:-}" ] || return 0
-	made=$("$here/qemu-kernel.sh")
+	local made status begun=$SECONDS need variable
+	need=$(sed -n 's/^# needs: \([a-z]*\)$/\1/p' "$here/scenarios/$1.sh" 2>/dev/null | head -1)
+	variable=VM_${need^^}
+	[ -n "$need" ] && [ -z "${!variable:-}" ] || return 0
+	made=$("$here/$need-kernel.sh")
 	status=$?
-	times+=("$(printf '%-20s %4d s' "the kernel for QEMU" $((SECONDS - begun)))")
-	[ $status != 0 ] || { export VM_QEMU=$made; return 0; }
+	times+=("$(printf '%-20s %4d s' "the kernel for $need" $((SECONDS - begun)))")
+	[ $status != 0 ] || { export "$variable=$made"; return 0; }
 	if [ $status = 77 ]; then
 		echo "ok 1 - guests with an IOMMU run # SKIP $made" >"$work/$1.tap"
 	else
-		echo "not ok 1 - the kernel for QEMU can be made" >"$work/$1.tap"
+		echo "not ok 1 - the kernel for $need can be made" >"$work/$1.tap"
 	fi
 	: >"$work/$1.err"
 	echo "0 0" >"$work/$1.end"
