@@ -14,7 +14,6 @@
 #   vm_stop NAME                  let the guest's guest_serve return, wait for its end
 #   vm_do NAME COMMANDS           have a guest in guest_serve run them; prints what they print
 #   vm_out NAME                   what its job has printed
-#   vm_lend_libnfs NAME           libnfs, which the bench is linked with and the image lacks, into its /ctl/lib
 #
 # A guest's control folder is $T/NAME: job, out, status, dmesg, console.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -143,12 +142,6 @@ vm_do() {
 	echo "$2" >"$ctl/do.new"
 	mv "$ctl/do.new" "$ctl/do"
 	vm_until "$1" 100 did && cat "$ctl/did"
-}
-
-vm_lend_libnfs() {
-	mkdir "$T/$1/lib.new"
-	ldd "$BUILD/nfsrdma-bench" | awk '/libnfs/ { print $3 }' | xargs -r -I{} cp {} "$T/$1/lib.new/"
-	mv "$T/$1/lib.new" "$T/$1/lib"
 }
 
 vm_out() { cat "$T/$1/out"; }
