@@ -221,6 +221,34 @@ Test(rpc_recover, a_soft_mount_gives_up_while_it_cannot_connect)
 	cr_assert_eq(wait_for.status, -ETIMEDOUT);
 }
 
+static struct transport_call *next_call;
+static uint64_t next_ns;
+
+static void slow_done(struct transport_call *call)
+{
+	usleep(20000);
+	next_ns = util_clock_ns();
+	next_call = echo_text(peer.client, &wait_for, "next");
+	cr_assert_eq(transport_call_submit(next_call), 0);
+	transport_call_put(call);
+}
+
+Test(rpc_recover, a_call_made_in_a_callback_has_all_its_time_however_long_that_took)
+{
+	struct transport_call *call;
+
+	start(NULL);
+	call = echo_text(peer.client, &wait_for, "first");
+	call->done = slow_done;
+	cr_assert_eq(transport_call_submit(call), 0);
+	peer_reply(&peer, peer_read_xid(&peer), "first");
+	for (int i = 0; i < 100 && !next_call; i++)
+		peer_deliver(&peer);
+	peer_reply(&peer, peer_read_xid(&peer), "next");
+	cr_assert_geq(next_call->sent_ns, next_ns);
+	cr_assert(echo_drive(peer.client, &wait_for, 1));
+}
+
 Test(rpc_recover, a_deadline_ends_a_call_of_a_hard_mount_and_nothing_else)
 {
 	struct transport_call *call;

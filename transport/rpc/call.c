@@ -228,9 +228,7 @@ int transport_call_submit(struct transport_call *call)
 void transport_client_sent(struct transport_call *call)
 {
 	struct transport_client *client = call->client;
-	const struct transport_core *core = transport_core_of(client);
-	/* process() has just read the clock, before it flushes */
-	uint64_t now_ns = core->processing ? core->now_ns : util_clock_ns();
+	uint64_t now_ns = transport_core_now(transport_core_of(client));
 
 	util_list_del(&call->node);
 	util_list_add(&client->sent, &call->node);

@@ -259,6 +259,15 @@ static bool connected(const struct transport_core *core)
 	return core->state == TRANSPORT_CORE_UP || core->state == TRANSPORT_CORE_CONNECTING;
 }
 
+uint64_t transport_core_now(struct transport_core *core)
+{
+	if (!core->processing)
+		return util_clock_ns();
+	if (!core->now_ns)
+		core->now_ns = util_clock_ns();
+	return core->now_ns;
+}
+
 int transport_client_process(struct transport_client *client)
 {
 	struct transport_core *core = transport_core_of(client);
@@ -267,13 +276,15 @@ int transport_client_process(struct transport_client *client)
 		return -EDEADLK;
 	core->processing = true;
 	core->completed = 0;
+	core->now_ns = 0;
 	if (connected(core) && !core->lost)
 		client->link->ops->process(client->link);
 	transport_core_recover(core);
-	core->now_ns = util_clock_ns();
-	transport_core_expire(core, core->now_ns);
+	transport_core_expire(core, transport_core_now(core));
 	transport_core_run_finished(core);
-	transport_core_connect_due(core, core->now_ns);
+	if (core->completed)
+		core->now_ns = 0; /* callbacks may take their time */
+	transport_core_connect_due(core, transport_core_now(core));
 	transport_core_flush(core);
 	transport_core_recover(core);
 	core->processing = false;
@@ -285,7 +296,7 @@ int transport_client_process(struct transport_client *client)
  * do, if it is not older than a second. */
 static bool comes_first(const struct transport_core *core, int timeout_ms, uint64_t at_ns)
 {
-	return timeout_ms >= 0 &&
+	return timeout_ms >= 0 && core->now_ns &&
 	       core->now_ns + (uint64_t)timeout_ms * UTIL_NS_PER_MS + UTIL_NS_PER_S < at_ns;
 }
 

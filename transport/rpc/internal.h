@@ -32,7 +32,7 @@ struct transport_core {
 	struct util_list idle; /* calls to be reused */
 	/* timers and readiness */
 	uint64_t timer_ns;	/* no call's time runs out before this; 0: none */
-	uint64_t now_ns;	/* the clock, as the last process() read it */
+	uint64_t now_ns;	/* the clock, as the last process() read it last; 0: not yet */
 	int epoll_fd, timer_fd; /* -1 until transport_client_fd() asks */
 	bool fd_asked;		/* since the last wait(): somebody may sleep on epoll_fd */
 	uint64_t armed_ns;	/* what timer_fd is set to, 0: disarmed */
@@ -60,6 +60,8 @@ void transport_core_connect_due(struct transport_core *core, uint64_t now_ns);
 void transport_core_recover(struct transport_core *core);
 /* Hand queued calls to the link. */
 void transport_core_flush(struct transport_core *core);
+/* The clock, read once in each pass of process() and once more after callbacks. */
+uint64_t transport_core_now(struct transport_core *core);
 /* What is to be done when a call was queued or cancelled from outside process(). */
 void transport_core_kick(struct transport_core *core);
 
