@@ -3,7 +3,8 @@
 """Measures this machine and writes docs/benchmarks.md.
 
     tests/bench/benchmarks.py run [SECTION...]     measure; what was measured is kept in --work
-    tests/bench/benchmarks.py write                make the document of all that is kept there
+    tests/bench/benchmarks.py write                put all that is kept there into the document; sections that were not
+                                                   measured anew stay as they are, with their date
 
 Sections: headline, clients, random, share, report2021, guest, qemu.  Each is a command of its own, told in the document.
 """
@@ -95,13 +96,22 @@ def section(a, name):
             words = f"{doc['rounds']} rounds, cases taken in turns. " + words
     else:
         return None
-    return f"## {title}\n\n    {command}\n\n{words}\n\n{body}\n"
+    day = time.strftime("%Y-%m-%d", time.localtime(os.path.getmtime(f"{out}.md" if os.path.exists(f"{out}.md") else f"{out}.json")))
+    return f"## {title}\n\n    {command}\n\n{f'Measured {day}. {words}'.strip()}\n\n{body}\n"
+
+
+def kept():
+    """The document's sections by title, as they stand."""
+    if not os.path.exists(DOC):
+        return {}
+    return {m[1]: m[0].rstrip() + "\n" for m in re.finditer(r"^## (.+?)\n.*?(?=^## |\Z)", open(DOC).read(), re.M | re.S)}
 
 
 def write(a):
     cpu = next((x.split(":")[1].strip() for x in open("/proc/cpuinfo") if x.startswith("model name")), "unknown")
-    parts = [s for s in (section(a, n) for n in SECTIONS) if s]
-    head = (f"# Benchmarks\n\nMade by `tests/bench/benchmarks.py` on {time.strftime('%Y-%m-%d')}: {os.cpu_count()} x {cpu}, Linux {platform.release()}, "
+    old = kept()
+    parts = [s for s in (section(a, n) or old.get(SECTIONS[n][0]) for n in SECTIONS) if s]
+    head = (f"# Benchmarks\n\nMade by `tests/bench/benchmarks.py`: {os.cpu_count()} x {cpu}, Linux {platform.release()}, "
             "server and client on the same machine over loopback, files in memory (DIR is on tmpfs), software RNIC (fabric iwarp). Only ratios mean "
             "something elsewhere: the machine is shared, and the client's work and the server's compete for the same cores.\n\n"
             "MB are 10^6 bytes. `CPU s/GiB` is the client's, user and system. A ratio is that to the first case, taken within rounds.\n\n")

@@ -145,12 +145,19 @@ static const struct doc_row *html_worst(const struct html_page *page, const char
 	return worst;
 }
 
-/* The mean loss over all RDMA tests, geometric; false: none were measured. */
-static bool html_mean_loss(const struct html_page *page, const char *mode, double *lossp,
-			   double *cpup)
+/* What a mode costs against the pool, in percent of throughput, over all RDMA tests. */
+struct html_cost {
+	double mean, least, most; /* geometric; the tests' own */
+	double cpu;		  /* seconds more per GiB */
+	unsigned n;
+};
+
+/* false: none were measured. */
+static bool html_cost(const struct html_page *page, const char *mode, struct html_cost *cost)
 {
-	double sum = 0, cpu = 0;
-	unsigned n = 0;
+	double sum = 0;
+
+	*cost = (struct html_cost){.least = INFINITY, .most = -INFINITY};
 
 	for (unsigned i = 0; i < page->count; i++) {
 		const struct doc_row *row = &page->rows[i];
@@ -162,30 +169,43 @@ static bool html_mean_loss(const struct html_page *page, const char *mode, doubl
 		if (!pool || !(row->kbps > 0 && pool->kbps > 0))
 			continue;
 		sum += log(row->kbps / pool->kbps);
-		cpu += row->cpu_per_gib - pool->cpu_per_gib;
-		n++;
+		cost->cpu += row->cpu_per_gib - pool->cpu_per_gib;
+		cost->least = fmin(cost->least, html_loss(row, pool));
+		cost->most = fmax(cost->most, html_loss(row, pool));
+		cost->n++;
 	}
-	*lossp = n ? 100 * (1 - exp(sum / n)) : 0;
-	*cpup = n ? cpu / n : 0;
-	return n > 0;
+	if (!cost->n)
+		return false;
+	cost->mean = 100 * (1 - exp(sum / cost->n));
+	cost->cpu /= cost->n;
+	return true;
 }
 
 static void html_cost_card(const struct html_page *page, const char *mode, const char *title)
 {
 	const struct doc_row *worst = html_worst(page, mode), *pool;
-	double loss, cpu;
+	struct html_cost cost;
+	const char *class = "good";
 	char figure[64];
 
-	if (!worst || !html_mean_loss(page, mode, &loss, &cpu))
+	if (!worst || !html_cost(page, mode, &cost))
 		return;
 	pool = html_sibling(page, worst, "pool");
-	snprintf(figure, sizeof(figure), "%.0f %% %s", fabs(loss), loss >= 0 ? "slower" : "faster");
-	html_card(page, title, loss > 3 ? "bad" : "good", figure);
-	fprintf(page->out, "<p>mr=%s against mr=pool, mean of all tests over RDMA; most at ", mode);
+	snprintf(figure, sizeof(figure), "%.0f %% %s", fabs(cost.mean),
+		 cost.mean >= 0 ? "slower" : "faster");
+	/* Tests that disagree about the sign have no colour. */
+	if (cost.mean > 3)
+		class = cost.least > 0 ? "bad" : "";
+	html_card(page, title, class, figure);
+	fprintf(page->out, "<p>mr=%s against mr=pool, mean of %u tests over RDMA", mode, cost.n);
+	if (cost.n > 1 && cost.least < 0)
+		fprintf(page->out, ", which differ: from %.0f %% faster to %.0f %% slower",
+			-cost.least, cost.most);
+	fputs("; most at ", page->out);
 	picture_text(page->out, worst->name);
 	fprintf(page->out,
 		": %.0f MB/s where the pool has %.0f.</p><p>CPU: %+.3f s per GiB.</p></div>\n",
-		worst->kbps * 1.024e-3, pool->kbps * 1.024e-3, cpu);
+		worst->kbps * 1.024e-3, pool->kbps * 1.024e-3, cost.cpu);
 }
 
 /* What each I/O does without the pool, and with it. */
