@@ -262,6 +262,7 @@ static void run_done(struct transport_core *core, struct transport_call *call)
 	core->completed++;
 	call->state = TRANSPORT_CALL_DONE;
 	call->done(call);
+	core->now_ns = 0; /* that may have taken a while */
 }
 
 void transport_core_finish(struct transport_call *call, int status)

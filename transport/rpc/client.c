@@ -282,8 +282,6 @@ int transport_client_process(struct transport_client *client)
 	transport_core_recover(core);
 	transport_core_expire(core, transport_core_now(core));
 	transport_core_run_finished(core);
-	if (core->completed)
-		core->now_ns = 0; /* callbacks may take their time */
 	transport_core_connect_due(core, transport_core_now(core));
 	transport_core_flush(core);
 	transport_core_recover(core);

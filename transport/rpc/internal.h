@@ -60,7 +60,7 @@ void transport_core_connect_due(struct transport_core *core, uint64_t now_ns);
 void transport_core_recover(struct transport_core *core);
 /* Hand queued calls to the link. */
 void transport_core_flush(struct transport_core *core);
-/* The clock, read once in each pass of process() and once more after callbacks. */
+/* The clock, read once in each pass of process(), again after callbacks. */
 uint64_t transport_core_now(struct transport_core *core);
 /* What is to be done when a call was queued or cancelled from outside process(). */
 void transport_core_kick(struct transport_core *core);
