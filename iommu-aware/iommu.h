@@ -325,4 +325,8 @@ int iommu_trace_open(struct iommu_trace **tracep, const char *root, struct util_
 void iommu_trace_close(struct iommu_trace *t);
 void iommu_trace_read(const struct iommu_trace *t, struct iommu_trace_counts *counts);
 
+/* ---- the cost model: a part of this boundary ------------------------------------------------ */
+
+#include "iommu-aware/model.h"
+
 #endif

@@ -19,6 +19,7 @@ static const struct {
 	{"cost", cmd_cost},
 	{"watch", cmd_watch},
 	{"iova", cmd_iova},
+	{"model", cmd_model},
 };
 
 static const char help[] =
@@ -34,6 +35,9 @@ static const char help[] =
 	"      pins, ledgers, IOMMU maps and unmaps as they happen\n"
 	"  iova [--threads N] [--allocator magazine|tree] [--seconds S] [--json]\n"
 	"      how fast I/O addresses are allocated, side by side with a tree under one lock\n"
+	"  model [--figures CSV] [--costs JSON] [--threads N] [--record SIZE] [--link GBITS] [--inval-us US]\n"
+	"        [--policy P] [--mode M] [--json]\n"
+	"      throughput by a queueing model, against published figures\n"
 	"\n"
 	"nfsrdma-iommu(1) describes them.\n";
 

@@ -24,6 +24,7 @@ int cmd_show(int argc, char **argv);
 int cmd_cost(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
 int cmd_iova(int argc, char **argv);
+int cmd_model(int argc, char **argv);
 
 /* "nfsrdma-iommu: COMMAND: WHAT: why (hint)" on stderr; returns 1. */
 int tool_fail(const char *command, const struct util_err *err);
