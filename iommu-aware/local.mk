@@ -8,11 +8,9 @@ noinst_LTLIBRARIES += %D%/libiommu.la
 
 # Published figures, compiled in as they stand in data/
 EXTRA_DIST += data/NOTES.md data/cx3-iozone-2021.csv data/other-iommu-figures.csv
-BUILT_SOURCES += %D%/model_cx3.inc %D%/model_other.inc
-CLEANFILES += %D%/model_cx3.inc %D%/model_other.inc
+BUILT_SOURCES += %D%/model_cx3.inc
+CLEANFILES += %D%/model_cx3.inc
 iommu_model_quote = $(AM_V_GEN)$(MKDIR_P) %D%; sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/'
 %D%/model_cx3.inc: data/cx3-iozone-2021.csv
 	$(iommu_model_quote) $(top_srcdir)/data/cx3-iozone-2021.csv >$@.tmp && mv $@.tmp $@
-%D%/model_other.inc: data/other-iommu-figures.csv
-	$(iommu_model_quote) $(top_srcdir)/data/other-iommu-figures.csv >$@.tmp && mv $@.tmp $@
-%D%/model_figures.lo: %D%/model_cx3.inc %D%/model_other.inc
+%D%/model_figures.lo: %D%/model_cx3.inc

@@ -114,9 +114,8 @@ struct iommu_model_figures {
 	struct iommu_model_row row[IOMMU_MODEL_MAX_ROWS];
 };
 
-/* data/cx3-iozone-2021.csv and data/other-iommu-figures.csv as they were when this was built. */
+/* data/cx3-iozone-2021.csv as it was when this was built. */
 extern const char iommu_model_cx3_csv[];
-extern const char iommu_model_other_csv[];
 
 /*
  * Parse len bytes of hostile text with the columns of cx3-iozone-2021.csv.  The role follows from

@@ -14,9 +14,6 @@
 const char iommu_model_cx3_csv[] =
 #include "iommu-aware/model_cx3.inc"
 	;
-const char iommu_model_other_csv[] =
-#include "iommu-aware/model_other.inc"
-	;
 
 const char *const iommu_model_role_names[IOMMU_MODEL_ROLES] = {"fitted", "held-out", "excluded"};
 

@@ -51,7 +51,7 @@ struct iommufd_unmap {
 #define IOMMUFD_MAP_WRITABLE 2u
 #define IOMMUFD_MAP_READABLE 4u
 
-/* The device's file: the one entry of its folder vfio-dev. */
+/* The device's file: the one entry of its folder vfio-dev; false: none, or no /dev/iommu. */
 static bool iommufd_device_path(const char *bdf, char *path, size_t len)
 {
 	char dir[64];
@@ -59,6 +59,8 @@ static bool iommufd_device_path(const char *bdf, char *path, size_t len)
 	bool found = false;
 	DIR *d;
 
+	if (access("/dev/iommu", F_OK))
+		return false;
 	snprintf(dir, sizeof(dir), "/sys/bus/pci/devices/%.20s/vfio-dev", bdf);
 	d = opendir(dir);
 	while (d && !found && (e = readdir(d))) {
@@ -75,7 +77,7 @@ bool iommu_iommufd_there(const char *bdf)
 {
 	char path[64];
 
-	return !access("/dev/iommu", F_OK) && iommufd_device_path(bdf, path, sizeof(path));
+	return iommufd_device_path(bdf, path, sizeof(path));
 }
 
 static int iommufd_attach(struct iommu_vfio *v, const char *bdf, const char *group,
@@ -88,7 +90,7 @@ static int iommufd_attach(struct iommu_vfio *v, const char *bdf, const char *gro
 	int ret;
 
 	(void)group;
-	if (!iommu_iommufd_there(bdf) || !iommufd_device_path(bdf, path, sizeof(path))) {
+	if (!iommufd_device_path(bdf, path, sizeof(path))) {
 		util_err_set(err, -ENODEV, "this kernel has no iommufd for %s", bdf);
 		util_err_hint(err, "CONFIG_IOMMUFD and CONFIG_VFIO_DEVICE_CDEV, Linux 6.6; else "
 				   "--api type1");

@@ -23,9 +23,8 @@
 	"max-pinned=, or use fewer or smaller buffers"
 
 #define MR_BUDGET_GROUP                                                                            \
-	"raise the group's limit (MemoryMax=), set max-pinned= to use more of it, or use fewer "   \
-	"or "                                                                                      \
-	"smaller buffers"
+	"raise the group's limit (MemoryMax=), set max-pinned= to use more of it, or use "         \
+	"fewer or smaller buffers"
 
 static uint64_t mr_machine_memory(void)
 {

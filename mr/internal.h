@@ -54,16 +54,15 @@ struct mr_ledger_source {
 	void (*end)(struct mr_ledger_source *source);
 };
 
-/* Every change of a field goes to the ledger and all above it. */
-#define MR_LEDGER_ADD(ledger, field, n)                                                            \
-	do {                                                                                       \
-		for (struct mr_ledger *l_ = (ledger); l_; l_ = l_->parent)                         \
-			atomic_fetch_add_explicit(&l_->now->field, (n), memory_order_relaxed);     \
-	} while (0)
-#define MR_LEDGER_SUB(ledger, field, n) MR_LEDGER_ADD(ledger, field, -(uint64_t)(n))
-/* Where one event changes several fields, the chain is walked once. */
+/* Every change of a field goes to the ledger and all above it.  Where one event changes several,
+ * the chain is walked once. */
 #define MR_LEDGER_EACH(l, ledger) for (struct mr_ledger *l = (ledger); l; l = l->parent)
 #define MR_COUNT(now, field, n) atomic_fetch_add_explicit(&(now)->field, (n), memory_order_relaxed)
+#define MR_LEDGER_ADD(ledger, field, n)                                                            \
+	do {                                                                                       \
+		MR_LEDGER_EACH(l_, ledger) MR_COUNT(l_->now, field, n);                            \
+	} while (0)
+#define MR_LEDGER_SUB(ledger, field, n) MR_LEDGER_ADD(ledger, field, -(uint64_t)(n))
 
 void mr_ledger_attach(struct mr_ledger *ledger, struct mr_ledger_source *source);
 /* What the source counted stays with the ledgers. */

@@ -28,7 +28,7 @@ if HAVE_CRITERION
 check_PROGRAMS += $(CRITERION_TESTS)
 endif
 
-EXTRA_DIST += %D%/run.sh %D%/lib.sh %D%/skips.txt %D%/pending.txt %D%/dist/run.sh %D%/fresh/run.sh \
+EXTRA_DIST += %D%/run.sh %D%/lib.sh %D%/marked.py %D%/skips.txt %D%/pending.txt %D%/dist/run.sh %D%/fresh/run.sh \
 	tools/packages.sh tools/quickstart.sh tools/configure.sh CONTRIBUTING.md docs
 
 # What tests/run.sh builds and asks for

@@ -9,7 +9,10 @@ taken in the same round, and their range is given.  CPU time is the client's and
 together.  With it: what a lease costs (bench_lease) and what registering costs by itself
 (bench_modes --raw).
 """
-import argparse, json, os, platform, re, shutil, signal, statistics, subprocess, sys, tempfile
+import argparse, json, os, platform, shutil, signal, statistics, subprocess, sys, tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import marked
 
 # name in the table, and what it asks for
 MODES = (("pool", "mr=pool"), ("window", "mr=window"), ("cache", "mr=cache"), ("per-io", "mr=per-io"),
@@ -76,16 +79,6 @@ def output_of(*cmd):
     return subprocess.run(cmd, stdout=subprocess.PIPE, text=True, check=True, timeout=100).stdout
 
 
-def put(doc, mark, text):
-    with open(doc) as f:
-        s = f.read()
-    s, n = re.subn(rf"(<!-- {mark}:begin -->\n).*?(<!-- {mark}:end -->)", lambda m: m.group(1) + text + m.group(2), s, flags=re.S)
-    if n != 1:
-        raise SystemExit(f"modes: {doc} has no place for {mark}")
-    with open(doc, "w") as f:
-        f.write(s)
-
-
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--build-dir", default=os.path.join(os.path.dirname(__file__), "../../build"))
@@ -113,7 +106,7 @@ def main():
     for mark, text in tables.items():
         sys.stdout.write(text + "\n")
         if a.doc:
-            put(a.doc, mark, text)
+            marked.put(a.doc, mark, text)
 
 
 main()

@@ -8,7 +8,10 @@ the same files.  Interleaved A B C A B C ...; medians, spread and ratios; the ma
     tests/bench/throughput.py [--build-dir build] [--rounds 5] [--size-mib 512] [--json FILE] [--markdown FILE]
     tests/bench/throughput.py --readme README.md     also fills the table between its bench markers
 """
-import argparse, json, os, platform, re, shutil, signal, statistics, subprocess, sys, tempfile, time
+import argparse, json, os, platform, shutil, signal, statistics, subprocess, sys, tempfile, time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import marked
 
 COLUMNS = ["iperf3", "rdma /null", "rdma files", "tcp files", "libnfs files"]
 
@@ -89,12 +92,6 @@ def table(a, rows):
     return head + cols + "\n".join(row_text(r) for r in rows) + "\n"
 
 
-def fill(path, text):
-    s = open(path).read()
-    new = re.sub(r"(<!-- bench:begin -->\n).*?(<!-- bench:end -->)", lambda m: m.group(1) + text + m.group(2), s, flags=re.S)
-    open(path, "w").write(new)
-
-
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--build-dir", default=os.path.join(os.path.dirname(__file__), "../../build"))
@@ -120,7 +117,7 @@ def main():
         if a.markdown:
             open(a.markdown, "w").write(text)
         if a.readme:
-            fill(a.readme, text)
+            marked.put(a.readme, "bench", text)
     finally:
         server.send_signal(signal.SIGTERM)
         ip.terminate()

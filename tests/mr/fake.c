@@ -87,7 +87,7 @@ static void fake_window_free(struct mr_provider *p, struct mr_window *w)
 }
 
 /* As verbs does it: eight bits of the key count. */
-static int fake_window_next_key(struct mr_provider *p, struct mr_window *w, uint32_t *rkeyp)
+int fake_window_next_key(struct mr_provider *p, struct mr_window *w, uint32_t *rkeyp)
 {
 	(void)p;
 	*rkeyp = (w->rkey & ~0xffu) | ((w->rkey + 1) & 0xff);

@@ -24,6 +24,8 @@ struct fake_provider {
 };
 
 void fake_provider_init(struct fake_provider *fake);
+/* For any provider of the tests. */
+int fake_window_next_key(struct mr_provider *p, struct mr_window *w, uint32_t *rkeyp);
 unsigned fake_live(const struct fake_provider *fake);
 
 /*

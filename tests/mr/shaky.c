@@ -56,20 +56,13 @@ static void shaky_window_free(struct mr_provider *p, struct mr_window *w)
 	w->priv = NULL;
 }
 
-static int shaky_window_next_key(struct mr_provider *p, struct mr_window *w, uint32_t *rkeyp)
-{
-	(void)p;
-	*rkeyp = (w->rkey & ~0xffu) | ((w->rkey + 1) & 0xff);
-	return 0;
-}
-
 static const struct mr_provider_ops shaky_ops = {
 	.name = "shaky",
 	.register_memory = shaky_register,
 	.deregister_memory = shaky_deregister,
 	.window_alloc = shaky_window_alloc,
 	.window_free = shaky_window_free,
-	.window_next_key = shaky_window_next_key,
+	.window_next_key = fake_window_next_key,
 };
 
 void shaky_provider_init(struct shaky_provider *shaky)

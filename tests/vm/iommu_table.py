@@ -8,6 +8,9 @@ iommu_table.py --put TABLE: puts what the scenario kept (NFSRDMA_IOMMU_TABLE) in
 import argparse, json, os, sys
 from types import SimpleNamespace
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import marked
+
 CLIENTS = {"pool": "bench, pool", "per-io": "bench, per-io", "kernel": "kernel"}
 WAYS = {"0": "WRITE", "1": "READ"}
 FEW, MORE = 16, 64
@@ -72,15 +75,6 @@ def second_table(folder, modes, rhythm):
             print(f"| {m.name} | {r['record'] >> 10} KiB | {r['slab'] >> 20} MiB | {r['rhythm']}, {r['ios']} I/Os | {r['maps']}, {r['unmaps']} | {r['kernel_maps_per_io']:.1f} | {r['kernel_unmaps_per_io']:.1f} | {r['us_per_io']:.1f} |")
 
 
-def put(table):
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/iommu-qemu.md")
-    begin, end = "<!-- qemu:begin -->", "<!-- qemu:end -->"
-    text = open(path).read()
-    head, rest = text.split(begin)
-    _, tail = rest.split(end)
-    open(path, "w").write(f"{head}{begin}\n{open(table).read().strip()}\n{end}{tail}")
-
-
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("folder", nargs="?")
@@ -90,7 +84,8 @@ def main():
     p.add_argument("--put", metavar="TABLE")
     a = p.parse_args()
     if a.put:
-        return put(a.put)
+        doc = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/iommu-qemu.md")
+        return marked.put(doc, "qemu", open(a.put).read())
     records = a.records.split()
     modes, cells = read(a.folder, a.modes, records)
 

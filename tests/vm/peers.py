@@ -18,6 +18,9 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import marked
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -117,15 +120,6 @@ def facts(remarks):
     return "\n".join(out + ["```"])
 
 
-def put(path, name, text):
-    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-    old = path.read_text()
-    if begin not in old or end not in old:
-        sys.exit(f"peers.py: {path} has no {begin} ... {end}")
-    head, rest = old.split(begin, 1)
-    path.write_text(head + begin + "\n" + text + "\n" + end + rest.split(end, 1)[1])
-
-
 def main():
     parser = argparse.ArgumentParser(description="tables of kernel peers")
     parser.add_argument("tap", type=pathlib.Path)
@@ -144,10 +138,10 @@ def main():
     held = sum(1 for c in claims if not c[3])
     total = f"{held} claims in {len({c[0] for c in claims})} scenarios hold."
     if args.readme:
-        put(args.readme, "peers", short_table(peers, count))
+        marked.put(args.readme, "peers", short_table(peers, count))
     if args.doc:
-        put(args.doc, "peers", full_table(peers, count) + f"\n\n{total}")
-        put(args.doc, "facts", facts(remarks))
+        marked.put(args.doc, "peers", full_table(peers, count) + f"\n\n{total}")
+        marked.put(args.doc, "facts", facts(remarks))
     if not args.readme and not args.doc:
         print(short_table(peers, count), full_table(peers, count), facts(remarks), total, sep="\n\n")
     return 0

@@ -15,11 +15,8 @@ static const struct {
 	char name[8];
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{"show", cmd_show},
-	{"cost", cmd_cost},
-	{"watch", cmd_watch},
-	{"iova", cmd_iova},
-	{"model", cmd_model},
+	{"show", cmd_show}, {"cost", cmd_cost},	  {"watch", cmd_watch},
+	{"iova", cmd_iova}, {"model", cmd_model},
 };
 
 static const char help[] =
@@ -35,7 +32,8 @@ static const char help[] =
 	"      pins, ledgers, IOMMU maps and unmaps as they happen\n"
 	"  iova [--threads N] [--allocator magazine|tree] [--seconds S] [--json]\n"
 	"      how fast I/O addresses are allocated, side by side with a tree under one lock\n"
-	"  model [--figures CSV] [--costs JSON] [--threads N] [--record SIZE] [--link GBITS] [--inval-us US]\n"
+	"  model [--figures CSV] [--costs JSON] [--threads N] [--record SIZE] [--link GBITS] "
+	"[--inval-us US]\n"
 	"        [--policy P] [--mode M] [--json]\n"
 	"      throughput by a queueing model, against published figures\n"
 	"\n"

@@ -40,7 +40,7 @@ static bool model_name(const char *text, const char *const *names, unsigned coun
 
 static int model_figures_file(struct iommu_model_figures *figures, const char *path)
 {
-	static char text[MODEL_FIGURES_MAX + 1];
+	char text[MODEL_FIGURES_MAX + 1];
 	struct util_err err = {0};
 	FILE *in = fopen(path, "re");
 	size_t len;

@@ -194,9 +194,7 @@ void verbs_conn_release(struct verbs_conn *conn)
 	if (conn->id)
 		rdma_destroy_id(conn->id);
 	/* An event that was not read yet went with its ibv_cq. */
-	if (conn->armed)
-		verbs_conn_cq(conn)->narmed--;
-	conn->armed = false;
+	verbs_conn_disarm(conn);
 	conn->ibcq = NULL;
 	conn->id = NULL;
 	conn->peeked = false;

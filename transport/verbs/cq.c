@@ -172,9 +172,7 @@ static void completion_events(struct verbs_cq *cq)
 			return;
 		ibv_ack_cq_events(ibcq, 1);
 		conn = context;
-		if (conn->armed)
-			cq->narmed--;
-		conn->armed = false;
+		verbs_conn_disarm(conn);
 		verbs_conn_heat(conn);
 	} while (cq->narmed);
 }

@@ -232,6 +232,14 @@ static inline struct verbs_cq *verbs_conn_cq(const struct verbs_conn *conn)
 	return verbs_cq(conn->base.cq);
 }
 
+/* Its event was read, or will not come any more. */
+static inline void verbs_conn_disarm(struct verbs_conn *conn)
+{
+	if (conn->armed)
+		verbs_conn_cq(conn)->narmed--;
+	conn->armed = false;
+}
+
 static inline struct verbs_domain *verbs_conn_domain(const struct verbs_conn *conn)
 {
 	return verbs_domain(conn->base.cq->domain);
