@@ -278,6 +278,83 @@ struct iommu_iova_stats {
 
 void iommu_iova_stats(struct iommu_iova *iova, struct iommu_iova_stats *stats);
 
+/* ---- a software IOMMU, for a device in software -------------------------------------------- */
+
+enum iommu_sw_policy {
+	IOMMU_SW_OFF,         /* there is none: nothing is created */
+	IOMMU_SW_PASSTHROUGH, /* bus addresses are process addresses, nothing is looked up */
+	IOMMU_SW_LAZY,        /* unmapping leaves the IOTLB as it is until a flush queue is flushed */
+	IOMMU_SW_STRICT,      /* unmapping waits for the IOTLB's invalidation */
+};
+
+/* "off", "passthrough", "lazy", "strict" */
+const char *iommu_sw_policy_name(enum iommu_sw_policy policy);
+
+#define IOMMU_SW_READ 1u  /* the device may read the memory */
+#define IOMMU_SW_WRITE 2u
+
+struct iommu_sw;
+
+struct iommu_sw_options {
+	enum iommu_sw_policy policy;
+	uint64_t inval_ns; /* modelled: what hardware would take per invalidation wait, 0: nothing */
+};
+
+enum iommu_sw_reason { IOMMU_SW_NOT_MAPPED, IOMMU_SW_NO_RIGHT };
+
+/* An access the IOMMU refused. */
+struct iommu_sw_fault {
+	uint64_t bus;
+	unsigned right;
+	enum iommu_sw_reason reason;
+};
+
+/* "not mapped", "not mapped for that" */
+const char *iommu_sw_reason_name(enum iommu_sw_reason reason);
+
+struct iommu_sw_stats {
+	uint64_t lookups, misses;     /* of the IOTLB; a miss walks the tables */
+	uint64_t maps, unmaps;        /* calls */
+	uint64_t leaves_4k, leaves_2m; /* ever written */
+	uint64_t flushes;             /* synchronous invalidations: one for each unmap in strict mode */
+	uint64_t flush_batches;       /* flush queues emptied */
+	uint64_t flushed;             /* unmaps they held */
+	uint64_t queued_now, queued_most; /* unmaps in flush queues; the most in one */
+	uint64_t delay_most_ns;       /* longest that one waited there */
+	uint64_t faults;
+	struct iommu_sw_fault last_fault;
+	uint64_t bus_bytes_now;       /* bus addresses taken, those that wait for a flush included */
+};
+
+/*
+ * Lazy mode starts one thread, the flush queues' timer, which ends with iommu_sw_destroy().
+ * -EINVAL (off), -ENOMEM, or what pthread_create said.
+ */
+int iommu_sw_create(struct iommu_sw **swp, const struct iommu_sw_options *opts);
+/* Flushes what is queued.  Nobody uses it any more.  NULL is fine. */
+void iommu_sw_destroy(struct iommu_sw *sw);
+/*
+ * Map whole pages around [addr, addr + len); *busp is addr's bus address.  page_size is the
+ * memory's backing: from 2 MiB on large leaves are used where both ends allow.  Any thread.
+ * -EINVAL, -ENOMEM, -ENOSPC.
+ */
+int iommu_sw_map(struct iommu_sw *sw, void *addr, uint64_t len, uint64_t page_size, unsigned rights,
+		 uint64_t *busp);
+/* bus and len as mapped.  The bus address is not given out again before the IOTLB has forgotten it. */
+void iommu_sw_unmap(struct iommu_sw *sw, uint64_t bus, uint64_t len);
+/* Take pages out of a mapping, now and whatever the policy; the rest stays, and the whole is still to
+ * be unmapped. */
+void iommu_sw_revoke(struct iommu_sw *sw, uint64_t bus, uint64_t len);
+/*
+ * Where the device finds [bus, bus + len), which has to be one mapping's: NULL is a fault, counted,
+ * and told in *fault.  Any thread, no locks but on a miss.  One look-up per page, or per large leaf.
+ */
+void *iommu_sw_translate(struct iommu_sw *sw, uint64_t bus, uint64_t len, unsigned right,
+			 struct iommu_sw_fault *fault);
+/* Empty all flush queues. */
+void iommu_sw_flush(struct iommu_sw *sw);
+void iommu_sw_stats(struct iommu_sw *sw, struct iommu_sw_stats *stats);
+
 /* ---- a real IOMMU, through VFIO --------------------------------------------------------- */
 
 struct iommu_vfio;

@@ -4,7 +4,8 @@ noinst_LTLIBRARIES += %D%/libiommu.la
 	%D%/numa.c %D%/lockers.c %D%/list.c %D%/device.c %D%/pins.c %D%/summary.c %D%/policy.c %D%/advice.c \
 	%D%/advice_domain.c %D%/advice_options.c %D%/advice_memory.c %D%/tree.h \
 	%D%/tree.c %D%/space.c %D%/iova.c %D%/vfio.c %D%/vfio.h %D%/vfio_iommufd.c %D%/vfio_type1.c %D%/trace.c
-%C%_libiommu_la_SOURCES += %D%/model.h %D%/model.c %D%/model_figures.c %D%/model_fit.c
+%C%_libiommu_la_SOURCES += %D%/model.h %D%/model.c %D%/model_figures.c %D%/model_fit.c \
+	%D%/swiommu.h %D%/swiommu.c %D%/swiommu_table.c %D%/swiommu_tlb.c %D%/swiommu_flush.c
 
 # Published figures, compiled in as they stand in data/
 EXTRA_DIST += data/NOTES.md data/cx3-iozone-2021.csv data/other-iommu-figures.csv

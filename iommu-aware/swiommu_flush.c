@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * swiommu_flush.c - telling the software IOMMU's IOTLB what to forget, at once or later.
+ *
+ * The invalidation queue is a ring of descriptors.  Whoever invalidates appends what is to be
+ * forgotten and a wait descriptor, rings, and waits until the device has written that it came to
+ * the wait.  The device is software, so the one who rang carries the ring out.  What hardware would
+ * take for it can be modelled, as a wait on the CPU, which is how a driver waits too.
+ *
+ * Lazy mode.  Unmapped ranges are gathered in flush queues of 256 entries.  Threads are spread over
+ * 16 of them by their identity, so that they seldom meet at a lock.  A queue that is full is
+ * flushed by the thread that comes with the next range; every queue is flushed by the timer, 10 ms
+ * after the first range was queued: one thread that sleeps while nothing is queued.  One flush
+ * makes the whole IOTLB forget, then the bus addresses are free for others; never before, or a
+ * stale entry would lead to the wrong memory.
+ */
+#include <time.h>
+
+#include "iommu-aware/swiommu.h"
+#include "util/util.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* ---- invalidation queue ------------------------------------------------------------------- */
+
+void sw_inval_init(struct sw_inval_queue *queue, struct sw_tlb *tlb, uint64_t wait_ns)
+{
+	pthread_mutex_init(&queue->lock, NULL);
+	queue->head = queue->tail = 0;
+	queue->tlb = tlb;
+	queue->wait_ns = wait_ns;
+}
+
+void sw_inval_fini(struct sw_inval_queue *queue)
+{
+	pthread_mutex_destroy(&queue->lock);
+}
+
+static void model_wait(uint64_t ns)
+{
+	uint64_t end = ns ? util_clock_ns() + ns : 0;
+
+	while (end && util_clock_ns() < end)
+		;
+}
+
+/* What the device does when the doorbell rings. */
+static void carry_out(struct sw_inval_queue *queue)
+{
+	while (queue->head != queue->tail) {
+		struct sw_inval *inval = &queue->ring[queue->head++ % SW_INVAL_RING];
+
+		switch (inval->kind) {
+		case SW_INVAL_PAGES:
+			sw_tlb_forget(queue->tlb, inval->bus, inval->len);
+			break;
+		case SW_INVAL_ALL:
+			sw_tlb_forget_all(queue->tlb);
+			break;
+		case SW_INVAL_WAIT:
+			model_wait(queue->wait_ns);
+			*inval->done = true;
+			break;
+		}
+	}
+}
+
+void sw_inval_sync(struct sw_inval_queue *queue, uint64_t bus, uint64_t len)
+{
+	bool done = false;
+
+	pthread_mutex_lock(&queue->lock);
+	queue->ring[queue->tail++ % SW_INVAL_RING] = (struct sw_inval){
+		.kind = len ? SW_INVAL_PAGES : SW_INVAL_ALL, .bus = bus, .len = len};
+	queue->ring[queue->tail++ % SW_INVAL_RING] =
+		(struct sw_inval){.kind = SW_INVAL_WAIT, .done = &done};
+	while (!done)
+		carry_out(queue);
+	pthread_mutex_unlock(&queue->lock);
+}
+
+/* ---- flush queues ------------------------------------------------------------------------- */
+
+static void note_delay(struct sw_flush *flush, uint64_t ns)
+{
+	uint64_t most = atomic_load_explicit(&flush->delay_most_ns, memory_order_relaxed);
+
+	while (ns > most && !atomic_compare_exchange_weak(&flush->delay_most_ns, &most, ns))
+		;
+}
+
+/* The queue's lock is held. */
+static void flush_queue(struct sw_flush *flush, struct sw_flush_queue *queue)
+{
+	uint64_t now;
+
+	if (!queue->count)
+		return;
+	sw_inval_sync(flush->inval, 0, 0);
+	now = util_clock_ns();
+	note_delay(flush, now - queue->entry[0].since_ns);
+	for (unsigned i = 0; i < queue->count; i++)
+		iommu_space_free(flush->space, queue->entry[i].bus, queue->entry[i].len);
+	atomic_fetch_add_explicit(&flush->batches, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&flush->flushed, queue->count, memory_order_relaxed);
+	queue->count = 0;
+}
+
+void sw_flush_all(struct sw_flush *flush)
+{
+	for (unsigned i = 0; i < SW_FLUSH_QUEUES; i++) {
+		pthread_mutex_lock(&flush->queue[i].lock);
+		flush_queue(flush, &flush->queue[i]);
+		pthread_mutex_unlock(&flush->queue[i].lock);
+	}
+}
+
+static void *timer_main(void *arg)
+{
+	struct sw_flush *flush = arg;
+
+	pthread_mutex_lock(&flush->timer_lock);
+	while (!flush->stop) {
+		struct timespec until = {.tv_sec = (time_t)(flush->due_ns / NS_PER_S),
+					 .tv_nsec = (long)(flush->due_ns % NS_PER_S)};
+
+		if (!flush->due_ns) {
+			pthread_cond_wait(&flush->timer_cond, &flush->timer_lock);
+		} else if (util_clock_ns() < flush->due_ns) {
+			pthread_cond_timedwait(&flush->timer_cond, &flush->timer_lock, &until);
+		} else {
+			/* Who queues from here on arms the timer anew. */
+			flush->due_ns = 0;
+			pthread_mutex_unlock(&flush->timer_lock);
+			sw_flush_all(flush);
+			pthread_mutex_lock(&flush->timer_lock);
+		}
+	}
+	pthread_mutex_unlock(&flush->timer_lock);
+	return NULL;
+}
+
+static void timer_arm(struct sw_flush *flush, uint64_t due_ns)
+{
+	pthread_mutex_lock(&flush->timer_lock);
+	if (!flush->due_ns) {
+		flush->due_ns = due_ns;
+		pthread_cond_signal(&flush->timer_cond);
+	}
+	pthread_mutex_unlock(&flush->timer_lock);
+}
+
+static struct sw_flush_queue *my_queue(struct sw_flush *flush)
+{
+	uint64_t self = (uint64_t)pthread_self() * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &flush->queue[self >> 60];
+}
+
+void sw_flush_add(struct sw_flush *flush, uint64_t bus, uint64_t len)
+{
+	struct sw_flush_queue *queue = my_queue(flush);
+	uint64_t now = util_clock_ns();
+
+	pthread_mutex_lock(&queue->lock);
+	if (queue->count == SW_FLUSH_ENTRIES)
+		flush_queue(flush, queue);
+	queue->entry[queue->count++] = (struct sw_flush_entry){bus, len, now};
+	if (queue->count > queue->most)
+		queue->most = queue->count;
+	pthread_mutex_unlock(&queue->lock);
+	/* After the entry is there: a timer that has just looked is armed again. */
+	timer_arm(flush, now + SW_FLUSH_NS);
+}
+
+uint64_t sw_flush_queued(struct sw_flush *flush, uint64_t *mostp)
+{
+	uint64_t sum = 0, most = 0;
+
+	for (unsigned i = 0; i < SW_FLUSH_QUEUES; i++) {
+		struct sw_flush_queue *queue = &flush->queue[i];
+
+		pthread_mutex_lock(&queue->lock);
+		sum += queue->count;
+		if (queue->most > most)
+			most = queue->most;
+		pthread_mutex_unlock(&queue->lock);
+	}
+	*mostp = most;
+	return sum;
+}
+
+static void locks_fini(struct sw_flush *flush)
+{
+	for (unsigned i = 0; i < SW_FLUSH_QUEUES; i++)
+		pthread_mutex_destroy(&flush->queue[i].lock);
+	pthread_cond_destroy(&flush->timer_cond);
+	pthread_mutex_destroy(&flush->timer_lock);
+}
+
+int sw_flush_init(struct sw_flush *flush, struct sw_inval_queue *inval, struct iommu_space *space,
+		  bool lazy)
+{
+	pthread_condattr_t attr;
+	int err;
+
+	flush->inval = inval;
+	flush->space = space;
+	for (unsigned i = 0; i < SW_FLUSH_QUEUES; i++)
+		pthread_mutex_init(&flush->queue[i].lock, NULL);
+	pthread_mutex_init(&flush->timer_lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&flush->timer_cond, &attr);
+	pthread_condattr_destroy(&attr);
+	if (!lazy)
+		return 0;
+	err = pthread_create(&flush->timer, NULL, timer_main, flush);
+	if (err) {
+		locks_fini(flush);
+		return -err;
+	}
+	flush->has_timer = true;
+	return 0;
+}
+
+void sw_flush_fini(struct sw_flush *flush)
+{
+	if (flush->has_timer) {
+		pthread_mutex_lock(&flush->timer_lock);
+		flush->stop = true;
+		pthread_cond_signal(&flush->timer_cond);
+		pthread_mutex_unlock(&flush->timer_lock);
+		pthread_join(flush->timer, NULL);
+	}
+	sw_flush_all(flush);
+	locks_fini(flush);
+}
