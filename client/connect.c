@@ -45,6 +45,8 @@ void client_params(const struct nfsrdma *mount, struct transport_client_params *
 	params->inline_size = o->inline_size;
 	params->slots = o->slots;
 	params->crc = (enum fabric_crc)o->crc;
+	params->iommu.policy = (enum iommu_sw_policy)o->iommu;
+	params->iommu.inval_ns = o->iommu_inval_ns;
 	/* pool.log stays NULL: the pool may outlive this mount */
 	params->pool.mode = (enum mr_mode)o->mr_mode;
 	params->pool.monitor = (enum mr_monitor_wish)o->mr_monitor;

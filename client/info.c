@@ -2,6 +2,7 @@
 /*
  * info.c - facts about a mount, counters, and checks that need no mount.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "client/internal.h"
@@ -53,6 +54,22 @@ static void info_iommu(struct nfsrdma_info *info)
 	iommu_summary(&facts, info->device[0] ? &dev : NULL, info->iommu, sizeof(info->iommu));
 }
 
+/* The one of the iwarp fabric is named beside the machine's. */
+static void info_software_iommu(const struct nfsrdma *mount, struct nfsrdma_info *info)
+{
+	const struct client_options *o = &mount->opts;
+	size_t len = strlen(info->iommu);
+
+	if (o->iommu == IOMMU_SW_OFF || strcmp(info->fabric, "iwarp") != 0)
+		return;
+	snprintf(info->iommu + len, sizeof(info->iommu) - len, "; software IOMMU %s",
+		 iommu_sw_policy_name((enum iommu_sw_policy)o->iommu));
+	len = strlen(info->iommu);
+	if (o->iommu_inval_ns)
+		snprintf(info->iommu + len, sizeof(info->iommu) - len,
+			 ", invalidations modelled to take %u ns", o->iommu_inval_ns);
+}
+
 int nfsrdma_info(struct nfsrdma *mount, struct nfsrdma_info *info)
 {
 	struct nfsrdma_info full = {.size = sizeof(full)};
@@ -62,6 +79,7 @@ int nfsrdma_info(struct nfsrdma *mount, struct nfsrdma_info *info)
 		return client_fail(-EINVAL, "describe the mount", NULL, NULL, 0);
 	info_fill(mount, &full);
 	info_iommu(&full);
+	info_software_iommu(mount, &full);
 	memcpy(info, &full, size < sizeof(full) ? size : sizeof(full));
 	info->size = size;
 	return 0;

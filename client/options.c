@@ -129,10 +129,10 @@ static const struct choice crc_words[] = {
 };
 
 static const struct choice iommu_words[] = {
-	{"off", 0, NULL},
-	{"passthrough", 0, NOT_YET "; use iommu=off"},
-	{"lazy", 0, NOT_YET "; use iommu=off"},
-	{"strict", 0, NOT_YET "; use iommu=off"},
+	{"off", IOMMU_SW_OFF, NULL},
+	{"passthrough", IOMMU_SW_PASSTHROUGH, NULL},
+	{"lazy", IOMMU_SW_LAZY, NULL},
+	{"strict", IOMMU_SW_STRICT, NULL},
 	{NULL, 0, NULL},
 };
 
@@ -236,8 +236,8 @@ static const struct option options[] = {
 	{"inline", SIZE, FIELD(inline_size), .min = 1024, .max = 65536},
 	{"slots", NUMBER, FIELD(slots), .min = 1, .max = 16384},
 	{"crc", WORD, FIELD(crc), .choices = crc_words},
-	{"iommu", WORD, .choices = iommu_words},
-	{"iommu-inval-ns", REFUSE, .reason = NOT_YET},
+	{"iommu", WORD, FIELD(iommu), .choices = iommu_words},
+	{"iommu-inval-ns", NUMBER, FIELD(iommu_inval_ns), .max = 1000000000},
 	/* mount(8) and fstab(5): about the mount point or about when to mount, not about NFS */
 	{"defaults", ACCEPT},
 	{"_netdev", ACCEPT},

@@ -45,6 +45,8 @@ struct client_options {
 	int32_t numa_node;  /* -1: the device's */
 	uint32_t inline_size, slots;
 	uint32_t crc; /* enum fabric_crc */
+	uint32_t iommu; /* enum iommu_sw_policy */
+	uint32_t iommu_inval_ns;
 	bool fallback_tcp;
 };
 

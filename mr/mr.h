@@ -54,6 +54,7 @@ enum mr_access {
 };
 
 struct mr_provider;
+struct mr_ledger_snapshot;
 
 /* One registration.  Owned by whoever registered; the provider fills it. */
 struct mr_registration {
@@ -94,6 +95,9 @@ struct mr_provider_ops {
 	/* The key the next bind of w will give, so that it can be named before the bind is posted.
 	 * Asking twice gives the same.  -ENOMEM, -ENOSPC: no key is left. */
 	int (*window_next_key)(struct mr_provider *p, struct mr_window *w, uint32_t *rkeyp);
+	/* Add what the device's IOMMU counted since the provider began (MR_LEDGER_IOMMU_FIELDS);
+	 * NULL: it counts nothing. */
+	void (*count_iommu)(const struct mr_provider *p, struct mr_ledger_snapshot *snap);
 };
 
 struct mr_provider {
@@ -159,7 +163,19 @@ void mr_provider_plain_init(struct mr_provider *p);
 	X(cache_evictions)								\
 	X(cache_unmaps_seen)								\
 	X(cache_stale)									\
-	X(bounces)
+	X(bounces)									\
+	MR_LEDGER_IOMMU_FIELDS(X)
+/* clang-format on */
+
+/* Of the software IOMMU the iwarp fabric may sit behind; its maps are iova_maps.  Read from the
+ * provider, so those who watch from outside see them once the pool has ended. */
+/* clang-format off */
+#define MR_LEDGER_IOMMU_FIELDS(X)							\
+	X(iotlb_lookups)								\
+	X(iotlb_misses)									\
+	X(iommu_flushes)								\
+	X(iommu_flush_batches)								\
+	X(iommu_faults)
 /* clang-format on */
 
 struct mr_ledger_counters {

@@ -50,6 +50,8 @@ static void mr_pool_fold(const struct mr_ledger_source *source, struct mr_ledger
 	snap->leases_now += taken > given ? taken - given : 0;
 	if (mr_pool_reuses(pool) && taken > fresh)
 		snap->iova_reuses += taken - fresh;
+	if (pool->provider->ops->count_iommu)
+		pool->provider->ops->count_iommu(pool->provider, snap);
 }
 
 /* What was counted is in the ledgers. */

@@ -54,6 +54,7 @@ struct transport_client_params {
 	uint32_t slots;              /* credits asked for and calls in flight, 1..16384, default 128 (tcp: calls in flight) */
 	enum fabric_crc crc;
 	bool no_io_uring;
+	struct iommu_sw_options iommu; /* of the iwarp fabric */
 	struct mr_pool_params pool;
 	/* time-outs */
 	uint32_t timeo_ms;           /* a call's first time-out, default 60000 */

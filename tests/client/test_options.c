@@ -160,6 +160,9 @@ Test(client_options, memory)
 	cr_assert_eq(parsed("crc=off").crc, FABRIC_CRC_OFF);
 	cr_assert_eq(parsed("crc=auto").crc, FABRIC_CRC_AUTO);
 	parsed("mr=pool,iommu=off");
+	parsed("iommu=strict,iommu-inval-ns=2000");
+	parsed("iommu=lazy");
+	parsed("iommu=passthrough");
 	cr_assert_eq(parsed("mr=window").mr_mode, MR_MODE_WINDOW);
 	cr_assert_eq(parsed("mr=cache").mr_mode, MR_MODE_CACHE);
 	cr_assert_eq(parsed("mr=per-io").mr_mode, MR_MODE_PER_IO);
@@ -167,10 +170,7 @@ Test(client_options, memory)
 	refused("mr=pools", "pool");
 	cr_assert_eq(parsed("mr=cache,mr-monitor=on").mr_monitor, MR_MONITOR_ON);
 	cr_assert(parsed("mr-verify").mr_verify);
-	refused("iommu=strict", "not implemented");
-	refused("iommu=lazy", "not implemented");
-	refused("iommu=passthrough", "not implemented");
-	refused("iommu-inval-ns=100", "not implemented");
+	refused("iommu=on", "strict");
 	refused("slots=0", "out of range");
 	refused("inline=1000", "out of range");
 	refused("max-pinned=100", "out of range");

@@ -14,6 +14,7 @@ EXTRA_DIST += \
 	%D%/ganesha.sh \
 	%D%/handle-after-restart.py \
 	%D%/install.sh \
+	%D%/iommu.sh \
 	%D%/libnfs-tools.sh \
 	%D%/matrix.sh \
 	%D%/modes.sh \

@@ -17,7 +17,8 @@
 static void open_end(struct pair *pair, struct pair_end *end, const struct pair_options *opts,
 		     const struct sockaddr_storage *peer)
 {
-	const struct fabric_options fopts = {.crc = opts->crc, .no_io_uring = opts->plain};
+	const struct fabric_options fopts = {
+		.crc = opts->crc, .no_io_uring = opts->plain, .iommu = opts->iommu};
 	struct util_err err = {0};
 
 	cr_assert_eq(pair->ops->open(&end->fabric, &fopts, &err), 0, "%s", err.what);

@@ -6,7 +6,8 @@
 #include "transport/fabric/fabric.h"
 
 struct pair_options {
-	bool plain; /* no io_uring */
+	bool plain;		       /* no io_uring */
+	struct iommu_sw_options iommu; /* of both ends */
 	enum fabric_crc crc;
 	uint32_t depth;	  /* of all queues, default 64 */
 	uint32_t max_sge; /* default 4 */

@@ -21,7 +21,8 @@ static struct sockaddr_in loopback(void)
 
 void peer_open(struct peer *peer, const struct peer_options *opts)
 {
-	const struct fabric_options fopts = {.crc = opts->crc, .no_io_uring = opts->plain};
+	const struct fabric_options fopts = {
+		.crc = opts->crc, .no_io_uring = opts->plain, .iommu = opts->iommu};
 	struct pair_end *end = &peer->pair.end[0];
 	struct sockaddr_in in = loopback();
 	struct util_err err = {0};

@@ -13,6 +13,7 @@
 
 struct peer_options {
 	bool plain;
+	struct iommu_sw_options iommu;			  /* our end's */
 	enum fabric_crc crc;				  /* of our end; the peer goes along */
 	bool responder;					  /* our end accepts, the peer connects */
 	uint8_t revision;				  /* the peer's, default 2 */

@@ -523,6 +523,12 @@ Test(iwarp_violation, the_same_with_crc, .timeout = 60)
 	play_all((struct peer_options){.crc = FABRIC_CRC_ON});
 }
 
+Test(iwarp_violation, the_same_behind_an_iommu, .timeout = 60)
+{
+	play_all((struct peer_options){.crc = FABRIC_CRC_OFF, .iommu.policy = IOMMU_SW_STRICT});
+	play_all((struct peer_options){.crc = FABRIC_CRC_ON, .iommu.policy = IOMMU_SW_LAZY});
+}
+
 Test(iwarp_violation, the_same_as_responder_on_plain_sockets, .timeout = 60)
 {
 	play_all((struct peer_options){.crc = FABRIC_CRC_OFF, .plain = true, .responder = true});

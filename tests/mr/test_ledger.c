@@ -126,7 +126,7 @@ Test(mr_ledger, the_process_counts_all_pools_and_keeps_the_counts_of_ended_ones)
 
 Test(mr_ledger, fields_are_named_once_each_in_the_order_of_the_documents)
 {
-	struct mr_ledger_snapshot snap = {.registrations = 7, .bounces = 9};
+	struct mr_ledger_snapshot snap = {.registrations = 7, .iommu_faults = 9};
 	uint64_t value = 0;
 	const char *name;
 	unsigned n = 0;

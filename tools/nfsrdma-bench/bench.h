@@ -98,7 +98,7 @@ unsigned bench_test_order(const struct bench_options *opts, enum bench_test list
 /* ---- results ------------------------------------------------------------------------------- */
 
 /* The counters of the JSON documents, found by name in what the library reports. */
-#define BENCH_LEDGER_FIELDS 12
+#define BENCH_LEDGER_FIELDS 17
 #define BENCH_TRANSPORT_FIELDS 9
 
 struct bench_counters {

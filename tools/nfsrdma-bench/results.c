@@ -66,9 +66,23 @@ void bench_latency_of(struct bench_latency *latency, const struct util_hist *ns)
  */
 
 static const char results_ledger[BENCH_LEDGER_FIELDS][24] = {
-	"registrations",       "deregistrations",      "pages_charged",	       "pages_released",
-	"iova_maps",	       "iova_unmaps",	       "iova_reuses",	       "windows_bound",
-	"invalidations_local", "invalidations_remote", "invalidation_batches", "limit_refusals",
+	"registrations",
+	"deregistrations",
+	"pages_charged",
+	"pages_released",
+	"iova_maps",
+	"iova_unmaps",
+	"iova_reuses",
+	"windows_bound",
+	"invalidations_local",
+	"invalidations_remote",
+	"invalidation_batches",
+	"limit_refusals",
+	"iotlb_lookups",
+	"iotlb_misses",
+	"iommu_flushes",
+	"iommu_flush_batches",
+	"iommu_faults",
 };
 
 static const char results_transport[BENCH_TRANSPORT_FIELDS][24] = {

@@ -47,6 +47,12 @@ static void table_line(FILE *out, const struct doc_row *row, int width)
 		row->p99);
 	if (doc_per_io(row->test, "ledger", "registrations", &maps))
 		fprintf(out, "  registrations %.3g/IO", maps);
+	if (doc_per_io(row->test, "ledger", "iotlb_lookups", &maps) && maps > 0)
+		fprintf(out, "  IOTLB look-ups %.3g/IO", maps);
+	if (doc_per_io(row->test, "ledger", "iova_maps", &maps) && maps > 0)
+		fprintf(out, "  maps %.3g/IO", maps);
+	if (doc_per_io(row->test, "ledger", "iommu_flushes", &maps) && maps > 0)
+		fprintf(out, "  flushes %.3g/IO", maps);
 	placement = table_placement(row);
 	if (placement)
 		fprintf(out, "  %s", placement);

@@ -41,6 +41,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "iommu-aware/iommu.h"
 #include "mr/mr.h"
 #include "util/util.h"
 
@@ -51,6 +52,7 @@ enum fabric_crc { FABRIC_CRC_AUTO, FABRIC_CRC_ON, FABRIC_CRC_OFF };
 struct fabric_options {
 	enum fabric_crc crc;       /* iwarp: auto = off on loopback, else on */
 	bool no_io_uring;          /* iwarp: use plain sockets and mlock (also chosen where io_uring is forbidden) */
+	struct iommu_sw_options iommu; /* iwarp: the software IOMMU it sits behind */
 	const struct util_log *log;
 };
 

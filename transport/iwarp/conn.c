@@ -234,10 +234,13 @@ static void add_headers(const struct iwarp_conn *conn, struct iwarp_terminate *t
 void iwarp_conn_fault(struct iwarp_conn *conn, enum iwarp_fault fault, const char *detail)
 {
 	struct iwarp_terminate term;
+	char refused[128];
 
 	if (conn->phase != IWARP_RUNNING && conn->phase != IWARP_DRAINING)
 		return;
-	if (!conn->base.err.code) {
+	if (!conn->base.err.code && iwarp_iommu_fault_text(conn, refused, sizeof(refused))) {
+		util_err_set(&conn->base.err, -EFAULT, "%s", refused);
+	} else if (!conn->base.err.code) {
 		util_err_set(&conn->base.err, -EPROTO, "the peer broke the protocol: %s%s%s",
 			     iwarp_fault_name(fault), detail ? ", " : "", detail ? detail : "");
 		if (fault == IWARP_FAULT_MPA_CRC)

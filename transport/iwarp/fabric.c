@@ -87,6 +87,14 @@ int iwarp_domain_create(struct iwarp_fabric *fabric, struct iwarp_domain **domai
 		return util_err_set(err, code, "open an iwarp domain: %s", strerror(-code));
 	}
 	domain->fabric = fabric;
+	if (fabric->opts.iommu.policy != IOMMU_SW_OFF)
+		code = iommu_sw_create(&domain->iommu, &fabric->opts.iommu);
+	if (code) {
+		iommu_space_destroy(domain->space);
+		free(domain);
+		return util_err_set(err, code, "open an iwarp domain: software IOMMU: %s",
+				    strerror(-code));
+	}
 	atomic_init(&domain->refs, 1);
 	iwarp_provider_init(domain);
 	domain->base.fabric = &fabric->base;
@@ -105,6 +113,7 @@ void iwarp_domain_put(struct iwarp_domain *domain)
 {
 	if (atomic_fetch_sub_explicit(&domain->refs, 1, memory_order_acq_rel) != 1)
 		return;
+	iommu_sw_destroy(domain->iommu);
 	iommu_space_destroy(domain->space);
 	free(domain);
 }

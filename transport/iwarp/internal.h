@@ -9,7 +9,7 @@
  *   conn.c      a connection's life and end         post.c  posting work requests
  *   tx.c        work requests to FPDUs to the socket
  *   rx.c        the socket to FPDUs to memory       message.c  what a whole FPDU means
- *   scatter.c   one read for several FPDUs
+ *   scatter.c   one read for several FPDUs          translate.c  through the software IOMMU
  *   mpa.c, ddp.c, terminate.c, crc_*.c  pure codecs
  *
  * Threads: a cq and its connections belong to one thread at a time; the fabric, its key table and
@@ -63,6 +63,7 @@ struct iwarp_domain {
 	struct mr_provider provider;
 	struct iwarp_fabric *fabric;
 	struct iommu_space *space; /* region addresses */
+	struct iommu_sw *iommu;	   /* what it sits behind, NULL: nothing */
 	_Atomic unsigned refs;
 };
 
@@ -78,6 +79,8 @@ int iwarp_domain_create(struct iwarp_fabric *fabric, struct iwarp_domain **domai
 			struct util_err *err);
 void iwarp_domain_get(struct iwarp_domain *domain);
 void iwarp_domain_put(struct iwarp_domain *domain);
+/* Where the IOMMU has mapped a registration; 0 without one. */
+uint64_t iwarp_region_bus(const struct mr_registration *reg);
 /* Make stag name the window's new range; ends what it named before. */
 void iwarp_window_bind(struct iwarp_window *window, uint32_t stag, const struct iwarp_mem *mem);
 /* The key reserved for the window's next bind, which is posted now; 0: none was. */
@@ -302,6 +305,7 @@ struct iwarp_conn {
 	struct iwarp_sq sq;
 	struct iwarp_rq rq;
 	struct iwarp_responses responses;
+	struct iommu_sw_fault iommu_fault; /* right 0: none */
 	struct iwarp_rx rx;
 	struct iwarp_tx tx;
 };
@@ -474,6 +478,13 @@ void iwarp_tx_terminate(struct iwarp_conn *conn, const struct iwarp_terminate *t
 /* A zero-length RDMA Write, where nothing else is on its way. */
 void iwarp_tx_nudge(struct iwarp_conn *conn);
 
+/* translate.c */
+/* iwarp_stags_hold(), and then hold->ptr is what the IOMMU says of the first len bytes. */
+enum iwarp_denial iwarp_hold(struct iwarp_conn *conn, const struct iwarp_access *access,
+			     uint64_t len, struct iwarp_hold *hold);
+/* What the IOMMU refused, in words; NULL: it refused nothing.  Returns buf. */
+const char *iwarp_iommu_fault_text(const struct iwarp_conn *conn, char *buf, size_t len);
+
 /* rx.c */
 /* Receive and act on what has come.  May end the connection. */
 void iwarp_rx_progress(struct iwarp_conn *conn);
@@ -499,7 +510,8 @@ enum iwarp_fault iwarp_message_begin(struct iwarp_conn *conn);
 enum iwarp_fault iwarp_message_end(struct iwarp_conn *conn);
 /* The segment broke a rule: mark what it was meant for, terminate. */
 void iwarp_message_fault(struct iwarp_conn *conn, enum iwarp_fault fault);
+/* Hold len bytes at to, of which the first touched are translated. */
 enum iwarp_denial iwarp_message_hold(struct iwarp_conn *conn, uint64_t to, uint64_t len,
-				     struct iwarp_hold *hold);
+				     uint64_t touched, struct iwarp_hold *hold);
 
 #endif

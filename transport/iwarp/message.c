@@ -22,7 +22,7 @@
 /* ---- tagged ----------------------------------------------------------------------------- */
 
 enum iwarp_denial iwarp_message_hold(struct iwarp_conn *conn, uint64_t to, uint64_t len,
-				     struct iwarp_hold *hold)
+				     uint64_t touched, struct iwarp_hold *hold)
 {
 	const struct iwarp_access access = {
 		.stag = conn->rx.ddp.stag,
@@ -33,7 +33,7 @@ enum iwarp_denial iwarp_message_hold(struct iwarp_conn *conn, uint64_t to, uint6
 		.conn = conn->serial,
 	};
 
-	return iwarp_stags_hold(conn->fabric->stags, &access, hold);
+	return iwarp_hold(conn, &access, touched, hold);
 }
 
 /* RFC 5041 section 7.1; rights are RDMAP's business (RFC 5040 section 4.8). */
@@ -46,6 +46,7 @@ static enum iwarp_fault tagged_fault(enum iwarp_denial denial)
 		[IWARP_DENIED_WRAP] = IWARP_FAULT_TAGGED_TO_WRAP,
 		[IWARP_DENIED_BOUNDS] = IWARP_FAULT_TAGGED_BOUNDS,
 		[IWARP_DENIED_RIGHT] = IWARP_FAULT_RDMAP_ACCESS,
+		[IWARP_DENIED_IOMMU] = IWARP_FAULT_RDMAP_CATASTROPHIC,
 	};
 
 	return faults[denial];
@@ -66,7 +67,8 @@ static enum iwarp_fault request_fault(enum iwarp_denial denial)
 }
 
 /* Authorise the segment's payload and aim at its memory.  A segment of no bytes touches nothing, so
- * its STag is not looked at. */
+ * its STag is not looked at.  Its first byte goes through the IOMMU here; all of it does when it
+ * is touched. */
 static enum iwarp_fault aim_tagged(struct iwarp_conn *conn, enum iwarp_right right)
 {
 	struct iwarp_rx *rx = &conn->rx;
@@ -76,7 +78,7 @@ static enum iwarp_fault aim_tagged(struct iwarp_conn *conn, enum iwarp_right rig
 	if (!rx->payload_len)
 		return IWARP_OK;
 	rx->dest_right = right;
-	denial = iwarp_message_hold(conn, rx->ddp.to, rx->payload_len, &hold);
+	denial = iwarp_message_hold(conn, rx->ddp.to, rx->payload_len, 1, &hold);
 	if (denial)
 		return tagged_fault(denial);
 	rx->dest = hold.ptr;

@@ -88,6 +88,7 @@ static void take_bind(struct iwarp_conn *conn, struct iwarp_swr *swr, const stru
 	swr->window = wr->u.bind.window->priv;
 	swr->mem = (struct iwarp_mem){
 		.base = (uint8_t *)reg->addr + (wr->u.bind.iova - reg->iova),
+		.bus = iwarp_region_bus(reg) + (wr->u.bind.iova - reg->iova),
 		.iova = wr->u.bind.iova,
 		.len = wr->u.bind.len,
 		.rights = (access & MR_ACCESS_REMOTE_READ ? IWARP_RIGHT_READ : 0) |

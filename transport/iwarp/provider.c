@@ -27,6 +27,7 @@
 struct region {
 	struct iwarp_pin pin;
 	uint64_t space_addr, space_len; /* as taken from the domain's space */
+	uint64_t bus;			/* behind an IOMMU */
 };
 
 static struct iwarp_domain *domain_of(struct mr_provider *p)
@@ -57,12 +58,53 @@ static int take_address(struct iwarp_domain *domain, struct region *region, uint
 	return err;
 }
 
-static int enter_key(struct iwarp_domain *domain, struct mr_registration *reg)
+/* Sinks are written; what a window is bound over may be anything its grant says. */
+static unsigned iommu_rights(unsigned access)
+{
+	unsigned rights = 0;
+
+	if (access & (MR_ACCESS_REMOTE_READ | MR_ACCESS_WINDOW_BIND))
+		rights |= IOMMU_SW_READ;
+	if (access & (MR_ACCESS_REMOTE_WRITE | MR_ACCESS_READ_SINK | MR_ACCESS_WINDOW_BIND))
+		rights |= IOMMU_SW_WRITE;
+	return rights;
+}
+
+uint64_t iwarp_region_bus(const struct mr_registration *reg)
+{
+	const struct region *region = reg->priv;
+
+	return region ? region->bus : 0;
+}
+
+static int map_bus(struct iwarp_domain *domain, struct mr_registration *reg, size_t page_size,
+		   struct region *region)
+{
+	int err;
+
+	if (!domain->iommu)
+		return 0;
+	err = iommu_sw_map(domain->iommu, reg->addr, reg->len, page_size, iommu_rights(reg->access),
+			   &region->bus);
+	if (!err && domain->fabric->opts.iommu.policy != IOMMU_SW_PASSTHROUGH)
+		reg->iova_maps = 1;
+	return err;
+}
+
+static void unmap_bus(struct iwarp_domain *domain, struct mr_registration *reg,
+		      const struct region *region)
+{
+	if (domain->iommu)
+		iommu_sw_unmap(domain->iommu, region->bus, reg->len);
+}
+
+static int enter_key(struct iwarp_domain *domain, struct mr_registration *reg, uint64_t bus)
 {
 	const struct iwarp_mem mem = {
 		.base = reg->addr,
 		.iova = reg->iova,
 		.len = reg->len,
+		.bus = bus,
 		.rights = rights_of(reg->access),
 		.domain = domain,
 	};
@@ -76,9 +118,10 @@ static int enter_key(struct iwarp_domain *domain, struct mr_registration *reg)
 	return 0;
 }
 
-static int register_reachable(struct iwarp_domain *domain, struct mr_registration *reg, bool small,
-			      struct util_err *err)
+static int register_reachable(struct iwarp_domain *domain, struct mr_registration *reg,
+			      size_t page_size, struct util_err *err)
 {
+	bool small = reg->access & MR_ACCESS_PAGES_KNOWN && page_size == PAGE_BYTES;
 	struct region *region = calloc(1, sizeof(*region));
 	int code;
 
@@ -92,16 +135,23 @@ static int register_reachable(struct iwarp_domain *domain, struct mr_registratio
 		util_err_set(err, code, "register memory: no region address left");
 		goto err_unpin;
 	}
-	code = enter_key(domain, reg);
+	code = map_bus(domain, reg, page_size, region);
+	if (code) {
+		util_err_set(err, code, "register memory: the software IOMMU: %s", strerror(-code));
+		goto err_address;
+	}
+	code = enter_key(domain, reg, region->bus);
 	if (code) {
 		util_err_set(err, code, "register memory: the key table is full");
-		goto err_address;
+		goto err_unmap;
 	}
 	reg->pages_charged = region->pin.pages_charged;
 	reg->locked_pages = region->pin.locked_pages;
 	reg->priv = region;
 	return 0;
 
+err_unmap:
+	unmap_bus(domain, reg, region);
 err_address:
 	iommu_space_free(domain->space, region->space_addr, region->space_len);
 err_unpin:
@@ -125,9 +175,7 @@ static int provider_register(struct mr_provider *p, void *addr, size_t len, size
 	if (!addr || !len || len > p->max_region || len > UINTPTR_MAX - (uintptr_t)addr)
 		return util_err_set(err, -EINVAL, "register memory: bad range");
 	if (access & REACHABLE) {
-		bool small = access & MR_ACCESS_PAGES_KNOWN && page_size == PAGE_BYTES;
-
-		code = register_reachable(domain_of(p), &made, small, err);
+		code = register_reachable(domain_of(p), &made, page_size, err);
 		if (code)
 			return code;
 	}
@@ -145,6 +193,7 @@ static void provider_deregister(struct mr_provider *p, struct mr_registration *r
 	if (!region)
 		return;
 	iwarp_stags_remove(domain->fabric->stags, reg->rkey);
+	unmap_bus(domain, reg, region);
 	iwarp_unpin(domain->fabric->pinner, &region->pin);
 	reg->locked_pages = region->pin.locked_pages;
 	iommu_space_free(domain->space, region->space_addr, region->space_len);
@@ -218,6 +267,21 @@ void iwarp_window_bind(struct iwarp_window *window, uint32_t stag, const struct 
 	window->stag = stag;
 }
 
+static void provider_count_iommu(const struct mr_provider *p, struct mr_ledger_snapshot *snap)
+{
+	const struct iwarp_domain *domain = UTIL_CONTAINER_OF(p, struct iwarp_domain, provider);
+	struct iommu_sw_stats stats;
+
+	if (!domain->iommu)
+		return;
+	iommu_sw_stats(domain->iommu, &stats);
+	snap->iotlb_lookups += stats.lookups;
+	snap->iotlb_misses += stats.misses;
+	snap->iommu_flushes += stats.flushes;
+	snap->iommu_flush_batches += stats.flush_batches;
+	snap->iommu_faults += stats.faults;
+}
+
 static const struct mr_provider_ops provider_ops = {
 	.name = "iwarp",
 	.register_memory = provider_register,
@@ -225,6 +289,7 @@ static const struct mr_provider_ops provider_ops = {
 	.window_alloc = provider_window_alloc,
 	.window_free = provider_window_free,
 	.window_next_key = provider_window_next_key,
+	.count_iommu = provider_count_iommu,
 };
 
 void iwarp_provider_init(struct iwarp_domain *domain)

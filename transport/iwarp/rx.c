@@ -107,13 +107,18 @@ static void placed(struct iwarp_conn *conn, size_t n)
 		rx->state = IWARP_RX_TRAILER;
 }
 
-/* Where the rest of the payload goes, held if it is a key's memory. */
-static bool hold_dest(struct iwarp_conn *conn, struct iwarp_hold *hold)
+/* Where the rest of the payload goes, held if it is a key's memory; touched bytes of it come now. */
+static bool hold_dest(struct iwarp_conn *conn, size_t touched, struct iwarp_hold *hold)
 {
 	struct iwarp_rx *rx = &conn->rx;
 	uint64_t to = rx->ddp.to + (rx->payload_len - rx->left);
 
-	return !rx->dest_remote || iwarp_message_hold(conn, to, rx->left, hold) == IWARP_GRANTED;
+	if (!rx->dest_remote)
+		return true;
+	if (iwarp_message_hold(conn, to, rx->left, touched, hold) != IWARP_GRANTED)
+		return false;
+	rx->dest = hold->ptr;
+	return true;
 }
 
 static void release_dest(struct iwarp_conn *conn, struct iwarp_hold *hold)
@@ -124,7 +129,10 @@ static void release_dest(struct iwarp_conn *conn, struct iwarp_hold *hold)
 
 static void dest_gone(struct iwarp_conn *conn)
 {
-	iwarp_conn_fault(conn, IWARP_FAULT_TAGGED_STAG, "memory was withdrawn while being written");
+	iwarp_conn_fault(conn,
+			 conn->iommu_fault.right ? IWARP_FAULT_RDMAP_CATASTROPHIC
+						 : IWARP_FAULT_TAGGED_STAG,
+			 "memory was withdrawn while being written");
 }
 
 /* ---- the machine ------------------------------------------------------------------------ */
@@ -189,7 +197,7 @@ static bool take_payload(struct iwarp_conn *conn)
 		if (!rx->left)
 			rx->state = IWARP_RX_TRAILER;
 	} else {
-		if (!hold_dest(conn, &hold)) {
+		if (!hold_dest(conn, n, &hold)) {
 			dest_gone(conn);
 			return false;
 		}
@@ -259,7 +267,7 @@ static void take_foreseen(struct iwarp_conn *conn, const uint8_t *dest, uint32_t
 	} else if (n > 0 && !conn->crc) {
 		placed(conn, n);
 	} else if (n > 0) {
-		if (!hold_dest(conn, &hold)) {
+		if (!hold_dest(conn, n, &hold)) {
 			dest_gone(conn);
 			return;
 		}

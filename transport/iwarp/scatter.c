@@ -115,7 +115,7 @@ bool iwarp_scatter_plan(struct iwarp_conn *conn, struct iwarp_scatter *sc, uint3
 {
 	struct iwarp_rx *rx = &conn->rx;
 	uint64_t to = rx->ddp.to + (rx->payload_len - rx->left), sum;
-	uint8_t *dest = rx->dest;
+	uint8_t *dest;
 
 	sc->n = sc->niov = 0;
 	sc->held = false;
@@ -123,12 +123,14 @@ bool iwarp_scatter_plan(struct iwarp_conn *conn, struct iwarp_scatter *sc, uint3
 	sum = foresee(conn, sc);
 	if (rx->dest_remote) {
 		/* A message that would leave its region is the machine's to judge. */
-		if (sum && iwarp_message_hold(conn, to, rx->left + sum, &sc->hold))
+		if (sum && iwarp_message_hold(conn, to, rx->left + sum, rx->left + sum, &sc->hold))
 			sum = sc->n = 0;
-		if (!sum && iwarp_message_hold(conn, to, rx->left, &sc->hold))
+		if (!sum && iwarp_message_hold(conn, to, rx->left, rx->left, &sc->hold))
 			return false;
 		sc->held = true;
+		rx->dest = sc->hold.ptr;
 	}
+	dest = rx->dest;
 	sc->dest = dest + rx->left;
 	add_iov(sc, dest, rx->left);
 	dest += rx->left;

@@ -296,6 +296,7 @@ enum iwarp_denial iwarp_stags_hold(struct iwarp_stags *stags, const struct iwarp
 	hold->slot = slot;
 	hold->parent = parent;
 	hold->ptr = slot->mem.base + (access->to - slot->mem.iova);
+	hold->bus = slot->mem.bus + (access->to - slot->mem.iova);
 	return IWARP_GRANTED;
 
 release:

@@ -19,6 +19,7 @@ enum iwarp_right {
 struct iwarp_mem {
 	uint8_t *base;	    /* process address of the first byte */
 	uint64_t iova, len; /* region address of the first byte, bytes */
+	uint64_t bus;	    /* behind an IOMMU: its bus address */
 	unsigned rights;    /* enum iwarp_right */
 	const void *domain; /* its protection domain */
 	uint64_t conn;	 /* windows: serial of the only connection that may use it; 0 for regions */
@@ -42,6 +43,7 @@ enum iwarp_denial {
 	IWARP_DENIED_WRAP,  /* to + len passes 2^64 */
 	IWARP_DENIED_BOUNDS,
 	IWARP_DENIED_RIGHT,
+	IWARP_DENIED_IOMMU, /* granted by the key, refused by the IOMMU (translate.c) */
 };
 
 struct iwarp_stags;
@@ -52,6 +54,7 @@ struct iwarp_stag_slot;
 struct iwarp_hold {
 	struct iwarp_stag_slot *slot, *parent;
 	uint8_t *ptr; /* process address of access.to */
+	uint64_t bus; /* behind an IOMMU: its bus address */
 };
 
 /* -ENOMEM, or what getrandom said. */

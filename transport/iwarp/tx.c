@@ -247,7 +247,7 @@ static enum iwarp_denial hold_source(struct iwarp_conn *conn, const struct iwarp
 		.conn = conn->serial,
 	};
 
-	return iwarp_stags_hold(conn->fabric->stags, &access, hold);
+	return iwarp_hold(conn, &access, len, hold);
 }
 
 /* One segment of a Read Response; false when its source is gone. */
@@ -413,7 +413,9 @@ static void build(struct iwarp_conn *conn)
 		if (tx->kind == IWARP_TX_SWR)
 			build_swr_segment(conn);
 		else if (tx->kind == IWARP_TX_RESPONSE && !build_response_segment(conn)) {
-			iwarp_conn_fault(conn, IWARP_FAULT_RDMAP_STAG,
+			iwarp_conn_fault(conn,
+					 conn->iommu_fault.right ? IWARP_FAULT_RDMAP_CATASTROPHIC
+								 : IWARP_FAULT_RDMAP_STAG,
 					 "memory was withdrawn while the peer was reading it");
 			return;
 		}
@@ -532,7 +534,9 @@ static void send_failed(struct iwarp_conn *conn, int code)
 	if (code == -EFAULT)
 		send_faulted(conn);
 	else if (code == -ESTALE)
-		iwarp_conn_fault(conn, IWARP_FAULT_RDMAP_STAG,
+		iwarp_conn_fault(conn,
+				 conn->iommu_fault.right ? IWARP_FAULT_RDMAP_CATASTROPHIC
+							 : IWARP_FAULT_RDMAP_STAG,
 				 "memory was withdrawn while the peer was reading it");
 	else if (code == -EPIPE || code == -ECONNRESET)
 		iwarp_conn_fail(conn, -ECONNRESET, "the peer closed the connection");

@@ -27,6 +27,7 @@ struct ctx_fabric {
 	struct fabric *fabric;
 	enum fabric_crc crc;
 	bool no_io_uring;
+	struct iommu_sw_options iommu;
 };
 
 struct ctx_plain {
@@ -137,6 +138,7 @@ static int fabric_get(struct transport_ctx *ctx, const struct fabric_ops *ops,
 	struct fabric_options opts = {
 		.crc = params->crc,
 		.no_io_uring = params->no_io_uring,
+		.iommu = params->iommu,
 		.log = ctx->log.fn ? &ctx->log : NULL,
 	};
 	struct ctx_fabric *f;
@@ -144,7 +146,9 @@ static int fabric_get(struct transport_ctx *ctx, const struct fabric_ops *ops,
 
 	UTIL_LIST_FOR_EACH (node, &ctx->fabrics) {
 		f = UTIL_LIST_ENTRY(node, struct ctx_fabric, node);
-		if (f->ops == ops && f->crc == opts.crc && f->no_io_uring == opts.no_io_uring) {
+		if (f->ops == ops && f->crc == opts.crc && f->no_io_uring == opts.no_io_uring &&
+		    f->iommu.policy == opts.iommu.policy &&
+		    f->iommu.inval_ns == opts.iommu.inval_ns) {
 			*fabricp = f->fabric;
 			return 0;
 		}
@@ -160,6 +164,7 @@ static int fabric_get(struct transport_ctx *ctx, const struct fabric_ops *ops,
 	f->ops = ops;
 	f->crc = opts.crc;
 	f->no_io_uring = opts.no_io_uring;
+	f->iommu = opts.iommu;
 	util_list_add(&ctx->fabrics, &f->node);
 	*fabricp = f->fabric;
 	return 0;

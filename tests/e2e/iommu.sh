@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# iommu.sh - the software IOMMU end to end: files are copied whole under every policy in every mode, the counters say who
+# pays for what, and the bench sweeps policies and modes.
+. "$(dirname "$0")/../lib.sh"
+
+mkdir -m 777 "$T/export"
+server_start --export "$T/export=/e" || { not_ok "the server starts"; finish; }
+head -c 6000001 /dev/urandom >"$T/src"
+
+copied() {
+	local o=fabric=iwarp,port=$RDMA_PORT,mountport=$TCP_PORT,iommu=$1,mr=$2
+	timeout 60 nfsrdma -q --stats -o "$o" cp "$T/src" "127.0.0.1:/e/$1-$2" 2>"$T/$1-$2.stats" &&
+		timeout 60 nfsrdma -q -o "$o" cp "127.0.0.1:/e/$1-$2" "$T/back" && cmp "$T/src" "$T/back" && cmp "$T/src" "$T/export/$1-$2"
+}
+for policy in off passthrough lazy strict; do
+	for mode in pool window per-io cache; do check "iommu=$policy mr=$mode: a file goes there and back whole" copied $policy $mode; done
+done
+count() { awk -v n="$2" '$1 == "ledger" && $2 == n { print $3 }' "$T/$1.stats"; }
+check "off: nothing is mapped, nothing is looked up" [ "$(count off-pool iova_maps)$(count off-pool iotlb_lookups)" = 00 ]
+check "strict: addresses are looked up" [ "$(count strict-pool iotlb_lookups)" -gt 90 ]
+check "strict: nothing faults" [ "$(count strict-pool iommu_faults)$(count strict-per-io iommu_faults)$(count strict-window iommu_faults)" = 000 ]
+check "--stats names the policy" grep -q "software IOMMU strict" "$T/strict-pool.stats"
+modelled() {
+	timeout 60 nfsrdma -q --stats -o "fabric=iwarp,port=$RDMA_PORT,mountport=$TCP_PORT,iommu=strict,iommu-inval-ns=2000" cp "$T/src" 127.0.0.1:/e/m 2>"$T/modelled" &&
+		grep -q "modelled to take 2000 ns" "$T/modelled"
+}
+check "what is modelled is said to be" modelled
+check "the server stops cleanly" server_stop
+
+export TMPDIR=$T
+sweep() {
+	timeout 300 "$BENCH" -o fabric=iwarp --sweep iommu=off,lazy,strict --sweep mr=pool,window,per-io --rounds 1 -i0 -i1 -s8m -r256k -t1 -I \
+		--report "$T/page.html" --json "$T/sweep.json" >"$T/out"
+}
+check "the table of policies and modes is made" sweep
+document() {
+	python3 - "$T/sweep.json" <<-'PY'
+		import json, sys
+		for r in json.load(open(sys.argv[1]))["runs"]:
+		    policy, mode = r["set"]["iommu"], r["set"]["mr"]
+		    for t in r["tests"]:
+		        l, what = t["ledger"], (policy, mode, t["name"], t["ledger"])
+		        assert l["iommu_faults"] == 0, what
+		        assert (l["iotlb_lookups_per_io"] >= 4) == (policy != "off"), what
+		        if mode != "per-io" or policy == "off": assert l["iova_maps"] == l["iova_unmaps"] == l["iommu_flushes"] == 0, what
+		        else: assert l["iova_maps_per_io"] >= 1, what
+		        if mode == "per-io" and policy == "strict": assert l["iommu_flushes"] == l["iova_unmaps"] > 0, what
+		        if policy != "strict": assert l["iommu_flushes"] == 0, what
+	PY
+}
+check "per-io in strict mode waits for an invalidation per I/O, pool and window for none" document
+check "the text has look-ups, maps and flushes" grep -qE 'iommu=strict mr=per-io.*look-ups.*maps.*flushes' "$T/out"
+check "the page has the cases" grep -q 'iommu=strict mr=per-io' "$T/page.html"
+finish
