@@ -86,7 +86,10 @@ void wire_put_opaque(struct wire_enc *e, const void *data, size_t len)
 
 void wire_dec_init(struct wire_dec *d, const void *buf, size_t len)
 {
-	d->start = d->p = buf;
+	/* No bytes still need a place: null + 0 is undefined (C11 6.5.6). */
+	static const uint8_t nothing[1];
+
+	d->start = d->p = buf ? buf : nothing;
 	d->end = d->start + len;
 	d->bad = false;
 }

@@ -21,6 +21,19 @@ static int decode(const char *hex, struct wire_rpc_call *call, struct wire_rpc_e
 	return wire_rpc_call_decode(&d, call, error);
 }
 
+Test(wire_rpc, a_message_of_no_bytes_is_short_wherever_it_stands)
+{
+	struct wire_dec d;
+
+	wire_dec_init(&d, NULL, 0);
+	cr_assert_not_null(d.p);
+	cr_assert_eq(wire_dec_left(&d), 0);
+	cr_assert_not_null(wire_get_fixed(&d, 0));
+	cr_assert(!d.bad);
+	cr_assert_eq(wire_get_u32(&d), 0);
+	cr_assert(d.bad);
+}
+
 Test(wire_rpc, a_reply_is_no_call)
 {
 	struct wire_rpc_call call;
