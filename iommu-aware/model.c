@@ -78,12 +78,29 @@ double iommu_model_maps_us(const struct iommu_model_costs *costs, uint64_t recor
 	return us + calls * costs->inval_us / (policy == IOMMU_MODEL_STRICT ? 1 : 256);
 }
 
-double iommu_model_register_us(const struct iommu_model_costs *costs, uint64_t record,
-			       enum iommu_model_mode mode)
+double iommu_model_register_us(const struct iommu_model_costs *costs, uint64_t record)
 {
-	if (mode != IOMMU_MODEL_PER_IO)
-		return 0;
 	return costs->register_call_us + (double)model_pages(record) * costs->register_page_us;
+}
+
+static double model_least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+void iommu_model_delay(struct iommu_model_span *span, double fitted_us, double register_us,
+		       uint64_t record, enum iommu_model_mode mode)
+{
+	double within = model_least(register_us, IOMMU_MODEL_CPU_US);
+	double own = mode == IOMMU_MODEL_PER_IO ? register_us : 0;
+	double scaled = fitted_us * (double)record / IOMMU_MODEL_RECORD, least;
+
+	if (scaled < IOMMU_MODEL_CPU_US)
+		scaled = IOMMU_MODEL_CPU_US;
+	least = model_least(scaled, fitted_us) - within;
+	span->value = scaled - within + own;
+	span->low = (least > 0 ? least : 0) + own;
+	span->high = (scaled > fitted_us ? scaled : fitted_us) + own;
 }
 
 double iommu_model_link_us(double link_bps, uint64_t record)

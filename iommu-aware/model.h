@@ -79,9 +79,8 @@ struct iommu_model_costs {
 /* Time at the maps for one record. */
 double iommu_model_maps_us(const struct iommu_model_costs *costs, uint64_t record,
 			   enum iommu_model_policy policy, enum iommu_model_mode mode);
-/* What per-io mode adds to the thread's own time. */
-double iommu_model_register_us(const struct iommu_model_costs *costs, uint64_t record,
-			       enum iommu_model_mode mode);
+/* Registering one record and releasing it. */
+double iommu_model_register_us(const struct iommu_model_costs *costs, uint64_t record);
 /* One record on a wire of so many data bits per second. */
 double iommu_model_link_us(double link_bps, uint64_t record);
 
@@ -124,11 +123,37 @@ extern const char iommu_model_cx3_csv[];
 int iommu_model_figures_parse(struct iommu_model_figures *figures, const char *text, size_t len,
 			      struct util_err *err);
 
+/* ---- other published figures ---------------------------------------------------------------- */
+
+struct iommu_model_figure {
+	char source[32], setup[96], variant[72], metric[16], unit[8];
+	double value;
+};
+
+#define IOMMU_MODEL_MAX_FIGURES 64
+
+struct iommu_model_cases {
+	unsigned figures;
+	struct iommu_model_figure figure[IOMMU_MODEL_MAX_FIGURES];
+};
+
+/* data/other-iommu-figures.csv and data/cx3-mend-2021.csv as they were when this was built. */
+extern const char iommu_model_cases_csv[];
+extern const char iommu_model_mend_csv[];
+
+/* Parse len bytes of hostile text with their columns.  -EINVAL and err: what is wrong, in which
+ * line. */
+int iommu_model_cases_parse(struct iommu_model_cases *cases, const char *text, size_t len,
+			    struct util_err *err);
+/* Between two operations, or two times 4 KiB where the figure is a bandwidth; 0: it is no rate. */
+double iommu_model_figure_us(const struct iommu_model_figure *figure);
+
 /* ---- the fit -------------------------------------------------------------------------------- */
 
-#define IOMMU_MODEL_LINK_BPS 54545454545.0 /* FDR 4x: 4 * 14.0625 Gbit/s, 64 of 66 bits are data   \
-					    */
-#define IOMMU_MODEL_MAP_BEFORE_US 10.07	   /* dma_map_sg of 30 pages, traced */
+#define IOMMU_MODEL_LINK_BPS                                                                       \
+	54545454545.0			/* FDR 4x: 4 * 14.0625 Gbit/s, 64 of 66 bits are data      \
+					 */
+#define IOMMU_MODEL_MAP_BEFORE_US 10.07 /* dma_map_sg of 30 pages, traced */
 #define IOMMU_MODEL_MAP_AFTER_US 63.6
 #define IOMMU_MODEL_CPU_US 40.0 /* a record's share of iozone's own CPU time, all twelve rows */
 
@@ -159,5 +184,21 @@ int iommu_model_fit(struct iommu_model_fit *fit, struct iommu_model_figures *fig
 /* The load of a published run in the fitted model. */
 void iommu_model_fit_load(const struct iommu_model_fit *fit, bool write, bool page_by_page,
 			  struct iommu_model_load *load);
+
+/* A value, and the ends of what is not known about it. */
+struct iommu_model_span {
+	double value, low, high;
+};
+
+/*
+ * The delay of a record of that size where registering it takes register_us, from a delay that was
+ * fitted to records of IOMMU_MODEL_RECORD.  Two things are not known.  How much of the fitted delay
+ * grows with the record: none of it and all of it, but never below the CPU's share, are the ends.
+ * And how much of it was registering, for that client registered each record: as much as it takes
+ * here, at most the CPU's share, or at the other end nothing.  So registering is once in per-io
+ * mode, and not at all in the others.
+ */
+void iommu_model_delay(struct iommu_model_span *span, double fitted_us, double register_us,
+		       uint64_t record, enum iommu_model_mode mode);
 
 #endif

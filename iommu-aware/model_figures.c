@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "iommu-aware/model.h"
+#include "iommu-aware/model_text.h"
 #include "util/util.h"
 
 const char iommu_model_cx3_csv[] =
@@ -37,65 +38,21 @@ static const struct {
 	{"re-readers", false},
 };
 
-/* What is left of a line, cut from the left. */
-struct model_text {
-	const char *at, *end;
-};
-
-static struct model_text model_cut(struct model_text *from, char by)
-{
-	struct model_text part = {from->at, from->end};
-	const char *found = memchr(from->at, by, (size_t)(from->end - from->at));
-
-	part.end = found ? found : from->end;
-	from->at = found ? found + 1 : from->end;
-	return part;
-}
-
-static bool model_is(struct model_text text, const char *word)
-{
-	size_t len = (size_t)(text.end - text.at);
-
-	return len == strlen(word) && !memcmp(text.at, word, len);
-}
-
-/* "4732581.09": digits and at most one point, positive, below 1e12. */
-static bool model_positive(struct model_text text, double *valuep)
-{
-	double value = 0, unit = 1;
-	bool point = false;
-
-	if (text.end - text.at > 20)
-		return false;
-	for (; text.at < text.end; text.at++) {
-		if (*text.at == '.' && !point) {
-			point = true;
-			continue;
-		}
-		if (*text.at < '0' || *text.at > '9')
-			return false;
-		value = value * 10 + (*text.at - '0');
-		unit *= point ? 10 : 1;
-	}
-	*valuep = value / unit;
-	return *valuep > 0 && *valuep < 1e12;
-}
-
 /* One line of data; NULL, or what is wrong with it. */
 static const char *model_row(struct iommu_model_row *row, struct model_text line)
 {
-	struct model_text kernel = model_cut(&line, ','), test = model_cut(&line, ',');
+	struct model_text kernel = model_text_cut(&line, ','), test = model_text_cut(&line, ',');
 	size_t k = 0, t = 0;
 
-	while (k < UTIL_ARRAY_SIZE(kernels) && !model_is(kernel, kernels[k].commit))
+	while (k < UTIL_ARRAY_SIZE(kernels) && !model_text_is(kernel, kernels[k].commit))
 		k++;
-	while (t < UTIL_ARRAY_SIZE(tests) && !model_is(test, tests[t].name))
+	while (t < UTIL_ARRAY_SIZE(tests) && !model_text_is(test, tests[t].name))
 		t++;
 	if (k == UTIL_ARRAY_SIZE(kernels))
 		return "a kernel that the model does not know";
 	if (t == UTIL_ARRAY_SIZE(tests))
 		return "a test that the model does not know";
-	if (!model_positive(model_cut(&line, ','), &row->published_kBps))
+	if (!model_text_positive(model_text_cut(&line, ','), &row->published_kBps))
 		return "children_kBps is no positive number";
 	memcpy(row->kernel, kernels[k].commit, sizeof(row->kernel));
 	memcpy(row->test, tests[t].name, sizeof(row->test));
@@ -109,7 +66,7 @@ int iommu_model_figures_parse(struct iommu_model_figures *figures, const char *t
 			      struct util_err *err)
 {
 	static const char columns[] = "kernel_commit,test,children_kBps";
-	struct model_text all = {text, text + len}, line = model_cut(&all, '\n');
+	struct model_text all = {text, text + len}, line = model_text_cut(&all, '\n');
 	unsigned number = 1;
 
 	memset(figures, 0, sizeof(*figures));
@@ -119,10 +76,8 @@ int iommu_model_figures_parse(struct iommu_model_figures *figures, const char *t
 	while (all.at < all.end) {
 		const char *wrong;
 
-		line = model_cut(&all, '\n');
+		line = model_text_line(&all);
 		number++;
-		if (line.end > line.at && line.end[-1] == '\r')
-			line.end--;
 		if (line.at == line.end)
 			continue;
 		if (figures->rows == IOMMU_MODEL_MAX_ROWS)

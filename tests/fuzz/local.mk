@@ -17,7 +17,8 @@ CRITERION_TESTS += %D%/test_fuzz
 	%D%/fuzz_wire_link.c %D%/fuzz_wire_readdir.c %D%/fuzz_wire_mount.c %D%/fuzz_wire_rpcbind.c \
 	%D%/fuzz_wire_generated.c %D%/fuzz_rpcrdma_header.c %D%/fuzz_rpcrdma_private.c \
 	%D%/fuzz_iwarp_mpa.c %D%/fuzz_iwarp_segment.c %D%/fuzz_iwarp_stream.c \
-	%D%/fuzz_rpcrdma_requester.c $(fuzz_rig) %D%/fuzz_client_target.c
+	%D%/fuzz_rpcrdma_requester.c $(fuzz_rig) %D%/fuzz_client_target.c \
+	%D%/fuzz_iommu_figures.c
 %C%_test_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"$(abs_top_srcdir)/%D%/corpus"'
 %C%_test_fuzz_CFLAGS = $(TEST_CFLAGS)
 %C%_test_fuzz_LDADD = $(TEST_LIBS)
@@ -107,6 +108,11 @@ noinst_PROGRAMS += %D%/fuzz_client_target
 %C%_fuzz_client_target_CFLAGS = $(fuzz_cflags)
 %C%_fuzz_client_target_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_client_target_LDADD = $(fuzz_libs)
+noinst_PROGRAMS += %D%/fuzz_iommu_figures
+%C%_fuzz_iommu_figures_SOURCES = %D%/fuzz_iommu_figures.c
+%C%_fuzz_iommu_figures_CFLAGS = $(fuzz_cflags)
+%C%_fuzz_iommu_figures_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_iommu_figures_LDADD = $(fuzz_libs)
 noinst_PROGRAMS += %D%/fuzz_iommu_probe
 %C%_fuzz_iommu_probe_SOURCES = %D%/fuzz_iommu_probe.c
 %C%_fuzz_iommu_probe_CFLAGS = $(fuzz_cflags)

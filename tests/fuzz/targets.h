@@ -22,7 +22,8 @@
 	X(iwarp_segment) \
 	X(iwarp_stream) \
 	X(rpcrdma_requester) \
-	X(client_target)
+	X(client_target) \
+	X(iommu_figures)
 
 /* Those that make files, and take a millisecond for it: a binary of their own. */
 #define FUZZ_SLOW_TARGETS(X) \

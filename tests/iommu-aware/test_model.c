@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,80 @@ Test(iommu_model, maps_cost_nothing_but_per_io_behind_translation)
 	/* 30 + 30 + 4 pages, three invalidations */
 	cr_expect(near(iommu_model_maps_us(&costs, 262144, IOMMU_MODEL_STRICT, IOMMU_MODEL_PER_IO),
 		       3 * 1 + 64 * 0.5 + 3 * 2));
+}
+
+/* 3 us and half a us a page: 35 us for 64 pages, 103 for 200 of them. */
+Test(iommu_model, registering_is_counted_once_per_io_and_not_at_all_in_a_pool)
+{
+	const struct iommu_model_costs costs = {.register_call_us = 3, .register_page_us = 0.5};
+	double us = iommu_model_register_us(&costs, 262144);
+	struct iommu_model_span pool, per_io;
+
+	cr_assert(near(us, 35));
+	iommu_model_delay(&pool, 331, us, 262144, IOMMU_MODEL_POOL);
+	iommu_model_delay(&per_io, 331, us, 262144, IOMMU_MODEL_PER_IO);
+	cr_expect(near(pool.value, 296) && near(pool.low, 296) && near(pool.high, 331));
+	cr_expect(near(per_io.value, 331) && near(per_io.low, 331) && near(per_io.high, 366));
+	/* more than the CPU's 40 us cannot have been in the fitted delay */
+	iommu_model_delay(&pool, 331, 103, 262144, IOMMU_MODEL_WINDOW);
+	iommu_model_delay(&per_io, 331, 103, 262144, IOMMU_MODEL_PER_IO);
+	cr_expect(near(pool.value, 291) && near(per_io.value, 394));
+	/* a quarter of the record: a quarter of the delay, or all of it */
+	iommu_model_delay(&pool, 400, 11, 65536, IOMMU_MODEL_POOL);
+	cr_expect(near(pool.value, 89) && near(pool.low, 89) && near(pool.high, 400));
+	/* never below the CPU's share before registering is taken off */
+	iommu_model_delay(&pool, 400, 0, 4096, IOMMU_MODEL_POOL);
+	cr_expect(near(pool.value, 40));
+}
+
+Test(iommu_model, published_cases_are_parsed_and_told_per_operation)
+{
+	struct iommu_model_cases cases;
+	struct iommu_model_figure f = {.unit = "IOPS", .value = 50000};
+
+	cr_assert_eq(iommu_model_cases_parse(&cases, iommu_model_cases_csv,
+					     strlen(iommu_model_cases_csv), NULL),
+		     0);
+	cr_expect_eq(cases.figures, 15);
+	cr_expect_str_eq(cases.figure[8].variant,
+			 "iommu=on, per-cpu IOVA cache V2 (flush lock still shared)");
+	cr_assert_eq(iommu_model_cases_parse(&cases, iommu_model_mend_csv,
+					     strlen(iommu_model_mend_csv), NULL),
+		     0);
+	cr_expect_eq(cases.figures, 4);
+	cr_expect(near(iommu_model_figure_us(&f), 20));
+	strcpy(f.unit, "Mbit/s"); /* 4 KiB are 32768 bits */
+	f.value = 32768;
+	cr_expect(near(iommu_model_figure_us(&f), 1));
+	strcpy(f.unit, "MiB/s");
+	f.value = 256;
+	cr_expect(near(iommu_model_figure_us(&f), 1e6 / 65536));
+	strcpy(f.unit, "%");
+	cr_expect_eq(iommu_model_figure_us(&f), 0);
+}
+
+#define CASES_HEAD "source,setup,variant,metric,value,unit\n"
+Test(iommu_model, broken_cases_name_their_line)
+{
+	static const char *const broken[] = {
+		"a,b,c,d,1\n",	      "a,b,c,d,1,e,f\n",     "a,\"b,c,d,1,e\n",
+		"a,\"b\"c,d,e,1,f\n", "a,b,c,d,-1,e\n",	     "a,b,c,d,,e\n",
+		",b,c,d,1,e\n",	      "a,b,\033[1m,d,1,e\n", "a,b,c,d,1,12345678\n",
+	};
+	struct iommu_model_cases cases;
+	char text[200];
+
+	for (size_t i = 0; i < UTIL_ARRAY_SIZE(broken); i++) {
+		struct util_err err = {0};
+
+		snprintf(text, sizeof(text), CASES_HEAD "\n%s", broken[i]);
+		cr_expect_eq(iommu_model_cases_parse(&cases, text, strlen(text), &err), -EINVAL,
+			     "%s", broken[i]);
+		cr_expect_eq(strncmp(err.what, "line 3", 6), 0, "%s", err.what);
+	}
+	cr_expect_eq(iommu_model_cases_parse(&cases, "", 0, NULL), -EINVAL);
+	cr_expect_eq(iommu_model_cases_parse(&cases, CASES_HEAD "a,\"b,c\",d,e,1,f", 54, NULL), 0);
+	cr_expect_str_eq(cases.figure[0].setup, "b,c");
 }
 
 Test(iommu_model, fit_recovers_what_made_the_figures)

@@ -58,6 +58,14 @@ static int cost_address(const char *text, struct sockaddr_storage *addr, socklen
 	return -EINVAL;
 }
 
+/* Registering with an RDMA NIC behind a translating IOMMU maps too; software devices have no bus.
+ */
+static bool cost_maps(const struct iommu_device *dev)
+{
+	return dev->rdma && !dev->rides_on[0] &&
+	       (dev->domain == IOMMU_DOMAIN_DMA || dev->domain == IOMMU_DOMAIN_DMA_FQ);
+}
+
 static int cost_fabric_report(const struct cost_options *opts, const struct fabric_ops *ops,
 			      struct fabric_domain *domain, struct util_err *err)
 {
@@ -83,6 +91,7 @@ static int cost_fabric_report(const struct cost_options *opts, const struct fabr
 	report_text(r, "fabric", ops->name);
 	report_text(r, "device", domain->attr.device);
 	report_text(r, "domain", iommu_domain_name(dev.domain));
+	report_bool(r, "maps_included", cost_maps(&dev));
 	report_text(r, "machine", iommu_summary(&survey.facts, &dev, line, sizeof(line)));
 	cost_table(r, opts, &bench);
 	ret = report_end(r);

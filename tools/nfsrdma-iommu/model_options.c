@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,64 +60,13 @@ static int model_figures_file(struct iommu_model_figures *figures, const char *p
 	return 0;
 }
 
-/* ---- --costs: a document of nfsrdma-iommu cost ----------------------------------------------- */
-
-/* Least squares of us over pages, from the rows with small pages; false: fewer than two. */
-static bool model_line(const json_t *rows, const char *const keys[2], double *callp, double *pagep)
-{
-	double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach(rows, i, row)
-	{
-		const char *page = json_string_value(json_object_get(row, "page"));
-		const json_t *enter = json_object_get(row, keys[0]);
-		const json_t *leave = json_object_get(row, keys[1]);
-		double x = json_number_value(json_object_get(row, "size")) / IOMMU_MODEL_PAGE;
-		double y = json_number_value(enter) + json_number_value(leave);
-
-		if (!page || strcmp(page, "4k") || !json_is_number(enter) ||
-		    !json_is_number(leave) || x < 1 || y < 0)
-			continue;
-		n++;
-		sx += x;
-		sy += y;
-		sxx += x * x;
-		sxy += x * y;
-	}
-	if (n < 2 || n * sxx - sx * sx <= 0)
-		return false;
-	*pagep = (n * sxy - sx * sy) / (n * sxx - sx * sx);
-	*pagep = *pagep > 0 ? *pagep : 0;
-	*callp = (sy - *pagep * sx) / n;
-	*callp = *callp > 0 ? *callp : 0;
-	return true;
-}
-
 static int model_costs_file(struct model_options *opts, const char *path)
 {
-	static const char *const map[2] = {"map_us", "unmap_us"};
-	static const char *const reg[2] = {"register_us", "release_us"};
-	json_error_t error;
-	json_t *doc = json_load_file(path, 0, &error);
-	const char *schema = json_string_value(json_object_get(doc, "schema"));
-	const json_t *rows = json_object_get(doc, "rows");
-	int ret = 0;
+	struct util_err err = {0};
 
-	if (!doc)
-		ret = tool_usage("model", "--costs %s: %s", path, error.text);
-	else if (!schema || strcmp(schema, "nfsrdma-iommu-cost/1"))
-		ret = tool_usage("model", "--costs %s: not written by nfsrdma-iommu cost --json",
-				 path);
-	else if (model_line(rows, map, &opts->costs.map_call_us, &opts->costs.map_page_us) ||
-		 model_line(rows, reg, &opts->costs.register_call_us,
-			    &opts->costs.register_page_us))
-		opts->costs_source = "measured: --costs; what it does not have is published or 0";
-	else
-		ret = tool_usage("model", "--costs %s: no two sizes with 4k pages", path);
-	json_decref(doc);
-	return ret;
+	if (model_costs_read(&opts->costs, path, &err))
+		return tool_usage("model", "--costs %s: %s", path, err.what);
+	return 0;
 }
 
 /* ---- the options ---------------------------------------------------------------------------- */
@@ -149,7 +97,7 @@ static int model_option(struct model_options *opts, struct iommu_model_figures *
 		opts->link_bps = value * 1e9;
 		return 0;
 	case 'i':
-		opts->inval_given = model_decimal(optarg, 1e6, &opts->costs.inval_us);
+		opts->inval_given = model_decimal(optarg, 1e6, &opts->costs.us.inval_us);
 		return opts->inval_given
 			       ? 0
 			       : tool_usage("model", "--inval-us %s: microseconds", optarg);
@@ -165,6 +113,9 @@ static int model_option(struct model_options *opts, struct iommu_model_figures *
 			       ? 0
 			       : tool_usage("model", "--mode %s: pool, window, per-io or all",
 					    optarg);
+	case 'C':
+		opts->cases_alone = true;
+		return 0;
 	default:
 		opts->json = true;
 		return 0;
@@ -183,6 +134,7 @@ int model_options_parse(struct model_options *opts, struct iommu_model_figures *
 		{"inval-us", required_argument, NULL, 'i'},
 		{"policy", required_argument, NULL, 'p'},
 		{"mode", required_argument, NULL, 'm'},
+		{"cases", no_argument, NULL, 'C'},
 		{"json", no_argument, NULL, 'j'},
 		{0},
 	};
@@ -194,9 +146,8 @@ int model_options_parse(struct model_options *opts, struct iommu_model_figures *
 		.link_bps = IOMMU_MODEL_LINK_BPS,
 		.policies = (1U << IOMMU_MODEL_POLICIES) - 1,
 		.modes = (1U << IOMMU_MODEL_MODES) - 1,
-		.costs.map_page_us = IOMMU_MODEL_MAP_BEFORE_US / IOMMU_MODEL_MAP_PAGES,
-		.costs_source = "published: map_before a page; the rest is not known: 0",
 	};
+	model_costs_published(&opts->costs);
 	iommu_model_figures_parse(figures, iommu_model_cx3_csv, strlen(iommu_model_cx3_csv), NULL);
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":", options, NULL)) != -1) {

@@ -5,16 +5,15 @@
 #ifndef NFSRDMA_IOMMU_MODEL_OPTIONS_H
 #define NFSRDMA_IOMMU_MODEL_OPTIONS_H
 
-#include "iommu-aware/iommu.h"
+#include "tools/nfsrdma-iommu/model_costs.h"
 #include "tools/nfsrdma-iommu/tool.h"
 
 struct model_options {
 	uint64_t threads, record; /* record in bytes */
 	double link_bps;
 	unsigned policies, modes; /* a bit each */
-	struct iommu_model_costs costs;
-	const char *costs_source;
-	bool inval_given, json;
+	struct model_costs costs;
+	bool inval_given, cases_alone, json;
 };
 
 /* 0, or the exit status after one line on stderr. */
