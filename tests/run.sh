@@ -73,6 +73,16 @@ trap 'exit 130' INT TERM
 export BUILD=$build
 passed=0 failed=0 skipped=0 failures=
 
+# Criterion's own parent loses a few blocks now and then.  LeakSanitizer's reports are therefore judged here, by who
+# allocated: what is left of a report without the blocks that libcriterion itself asked for.
+foreign_leaks() { # files: prints what is to be reported
+	awk 'BEGIN { RS = ""; ORS = "\n\n" }
+	/leak of [0-9]+ byte/ { if ($0 !~ /#1 [^\n]*libcriterion/) { print; n++ } next }
+	/ERROR: LeakSanitizer|^SUMMARY: [^\n]* leaked in / { next }
+	/[^ \n=]/ { print; n++ }
+	END { exit !n }' "$@"
+}
+
 run_one() { # name kind path
 	local tap=$work/tap log=$work/log limit=300 start=$SECONDS status p f s
 	: >"$tap"
@@ -81,7 +91,8 @@ run_one() { # name kind path
 	e2e/matrix | e2e/quickstart) limit=1500 ;;
 	esac
 	if [ "$2" = criterion ]; then
-		(cd "$build" && ASAN_OPTIONS="${ASAN_OPTIONS:-}:log_path=$work/asan" timeout -k 10 $limit "$3" --tap="$tap" -q) \
+		(cd "$build" && ASAN_OPTIONS="${ASAN_OPTIONS:-}:log_path=$work/asan" \
+			LSAN_OPTIONS="${LSAN_OPTIONS:-}:exitcode=0" timeout -k 10 $limit "$3" --tap="$tap" -q) \
 			>"$log" 2>&1
 	else
 		timeout -k 10 $limit "$3" >"$tap" 2>"$log" </dev/null
@@ -100,8 +111,10 @@ run_one() { # name kind path
 		echo "not ok - $1 ran no test" >>"$tap"
 	fi
 	if ls "$work"/asan* >/dev/null 2>&1; then
-		f=$((f + 1))
-		{ echo "not ok - $1: sanitizer report"; cat "$work"/asan*; } >>"$tap"
+		if foreign_leaks "$work"/asan* >"$work/report"; then
+			f=$((f + 1))
+			{ echo "not ok - $1: sanitizer report"; cat "$work/report"; } >>"$tap"
+		fi
 		rm -f "$work"/asan*
 	fi
 	unlisted=$(grep '^ok.*# SKIP' "$tap" | while read -r line; do
