@@ -24,13 +24,13 @@ const char iommu_model_mend_csv[] =
 static bool case_field(struct model_text *line, struct model_text *fieldp)
 {
 	if (line->at == line->end || *line->at != '"') {
-		*fieldp = model_text_cut(line, ',');
+		*fieldp = iommu_model_text_cut(line, ',');
 		return true;
 	}
 	line->at++;
 	if (!memchr(line->at, '"', (size_t)(line->end - line->at)))
 		return false;
-	*fieldp = model_text_cut(line, '"');
+	*fieldp = iommu_model_text_cut(line, '"');
 	return line->at == line->end || *line->at++ == ',';
 }
 
@@ -48,11 +48,11 @@ static const char *case_figure(struct iommu_model_figure *f, struct model_text l
 
 	for (size_t i = 0; i < UTIL_ARRAY_SIZE(words); i++)
 		if (!case_field(&line, &field) ||
-		    !model_text_copy(field, words[i].to, words[i].room))
+		    !iommu_model_text_copy(field, words[i].to, words[i].room))
 			return "a field is empty, too long or not printable";
-	if (!case_field(&line, &field) || !model_text_positive(field, &f->value))
+	if (!case_field(&line, &field) || !iommu_model_text_positive(field, &f->value))
 		return "value is no positive number";
-	if (!case_field(&line, &field) || !model_text_copy(field, f->unit, sizeof(f->unit)))
+	if (!case_field(&line, &field) || !iommu_model_text_copy(field, f->unit, sizeof(f->unit)))
 		return "unit is empty, too long or not printable";
 	return line.at == line.end ? NULL : "more than six fields";
 }
@@ -65,11 +65,12 @@ int iommu_model_cases_parse(struct iommu_model_cases *cases, const char *text, s
 	unsigned number;
 
 	memset(cases, 0, sizeof(*cases));
-	if (!model_text_is(model_text_line(&all), "source,setup,variant,metric,value,unit"))
+	if (!iommu_model_text_is(iommu_model_text_line(&all),
+				 "source,setup,variant,metric,value,unit"))
 		return util_err_set(err, -EINVAL,
 				    "line 1: is not source,setup,variant,metric,value,unit");
 	for (number = 2; all.at < all.end; number++) {
-		line = model_text_line(&all);
+		line = iommu_model_text_line(&all);
 		if (line.at == line.end)
 			continue;
 		if (cases->figures == IOMMU_MODEL_MAX_FIGURES)

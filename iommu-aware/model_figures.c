@@ -41,18 +41,19 @@ static const struct {
 /* One line of data; NULL, or what is wrong with it. */
 static const char *model_row(struct iommu_model_row *row, struct model_text line)
 {
-	struct model_text kernel = model_text_cut(&line, ','), test = model_text_cut(&line, ',');
+	struct model_text kernel = iommu_model_text_cut(&line, ','),
+			  test = iommu_model_text_cut(&line, ',');
 	size_t k = 0, t = 0;
 
-	while (k < UTIL_ARRAY_SIZE(kernels) && !model_text_is(kernel, kernels[k].commit))
+	while (k < UTIL_ARRAY_SIZE(kernels) && !iommu_model_text_is(kernel, kernels[k].commit))
 		k++;
-	while (t < UTIL_ARRAY_SIZE(tests) && !model_text_is(test, tests[t].name))
+	while (t < UTIL_ARRAY_SIZE(tests) && !iommu_model_text_is(test, tests[t].name))
 		t++;
 	if (k == UTIL_ARRAY_SIZE(kernels))
 		return "a kernel that the model does not know";
 	if (t == UTIL_ARRAY_SIZE(tests))
 		return "a test that the model does not know";
-	if (!model_text_positive(model_text_cut(&line, ','), &row->published_kBps))
+	if (!iommu_model_text_positive(iommu_model_text_cut(&line, ','), &row->published_kBps))
 		return "children_kBps is no positive number";
 	memcpy(row->kernel, kernels[k].commit, sizeof(row->kernel));
 	memcpy(row->test, tests[t].name, sizeof(row->test));
@@ -66,7 +67,7 @@ int iommu_model_figures_parse(struct iommu_model_figures *figures, const char *t
 			      struct util_err *err)
 {
 	static const char columns[] = "kernel_commit,test,children_kBps";
-	struct model_text all = {text, text + len}, line = model_text_cut(&all, '\n');
+	struct model_text all = {text, text + len}, line = iommu_model_text_cut(&all, '\n');
 	unsigned number = 1;
 
 	memset(figures, 0, sizeof(*figures));
@@ -76,7 +77,7 @@ int iommu_model_figures_parse(struct iommu_model_figures *figures, const char *t
 	while (all.at < all.end) {
 		const char *wrong;
 
-		line = model_text_line(&all);
+		line = iommu_model_text_line(&all);
 		number++;
 		if (line.at == line.end)
 			continue;

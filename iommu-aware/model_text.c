@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-struct model_text model_text_cut(struct model_text *from, char by)
+struct model_text iommu_model_text_cut(struct model_text *from, char by)
 {
 	struct model_text part = {from->at, from->end};
 	const char *found = memchr(from->at, by, (size_t)(from->end - from->at));
@@ -16,23 +16,23 @@ struct model_text model_text_cut(struct model_text *from, char by)
 	return part;
 }
 
-struct model_text model_text_line(struct model_text *from)
+struct model_text iommu_model_text_line(struct model_text *from)
 {
-	struct model_text line = model_text_cut(from, '\n');
+	struct model_text line = iommu_model_text_cut(from, '\n');
 
 	if (line.end > line.at && line.end[-1] == '\r')
 		line.end--;
 	return line;
 }
 
-bool model_text_is(struct model_text text, const char *word)
+bool iommu_model_text_is(struct model_text text, const char *word)
 {
 	size_t len = (size_t)(text.end - text.at);
 
 	return len == strlen(word) && !memcmp(text.at, word, len);
 }
 
-bool model_text_copy(struct model_text text, char *to, size_t room)
+bool iommu_model_text_copy(struct model_text text, char *to, size_t room)
 {
 	size_t len = (size_t)(text.end - text.at);
 
@@ -46,7 +46,7 @@ bool model_text_copy(struct model_text text, char *to, size_t room)
 	return true;
 }
 
-bool model_text_positive(struct model_text text, double *valuep)
+bool iommu_model_text_positive(struct model_text text, double *valuep)
 {
 	double value = 0, unit = 1;
 	bool point = false;

@@ -14,13 +14,13 @@ struct model_text {
 };
 
 /* What stands before the first of these bytes, which goes as well; without one, all of it. */
-struct model_text model_text_cut(struct model_text *from, char by);
+struct model_text iommu_model_text_cut(struct model_text *from, char by);
 /* The same for a line, without its "\r". */
-struct model_text model_text_line(struct model_text *from);
-bool model_text_is(struct model_text text, const char *word);
+struct model_text iommu_model_text_line(struct model_text *from);
+bool iommu_model_text_is(struct model_text text, const char *word);
 /* Terminated; false: empty, no room, or not printable. */
-bool model_text_copy(struct model_text text, char *to, size_t room);
+bool iommu_model_text_copy(struct model_text text, char *to, size_t room);
 /* "4732581.09": digits and at most one point, positive, below 1e12. */
-bool model_text_positive(struct model_text text, double *valuep);
+bool iommu_model_text_positive(struct model_text text, double *valuep);
 
 #endif

@@ -27,7 +27,7 @@
 struct iommu_sw {
 	struct sw_tlb tlb;
 	struct sw_table table;
-	struct sw_inval_queue inval;
+	struct iommu_sw_inval_queue inval;
 	struct sw_flush flush;
 	struct iommu_space *space;
 	enum iommu_sw_policy policy;
@@ -70,12 +70,12 @@ int iommu_sw_create(struct iommu_sw **swp, const struct iommu_sw_options *opts)
 	err = iommu_space_create(&sw->space, BUS_BASE, BUS_LIMIT);
 	if (err)
 		goto err_free;
-	err = sw_table_init(&sw->table);
+	err = iommu_sw_table_init(&sw->table);
 	if (err)
 		goto err_space;
-	sw_tlb_init(&sw->tlb);
-	sw_inval_init(&sw->inval, &sw->tlb, opts->inval_ns);
-	err = sw_flush_init(&sw->flush, &sw->inval, sw->space, sw->policy == IOMMU_SW_LAZY);
+	iommu_sw_tlb_init(&sw->tlb);
+	iommu_sw_inval_init(&sw->inval, &sw->tlb, opts->inval_ns);
+	err = iommu_sw_flush_init(&sw->flush, &sw->inval, sw->space, sw->policy == IOMMU_SW_LAZY);
 	if (err)
 		goto err_table;
 	pthread_mutex_init(&sw->fault_lock, NULL);
@@ -83,9 +83,9 @@ int iommu_sw_create(struct iommu_sw **swp, const struct iommu_sw_options *opts)
 	return 0;
 
 err_table:
-	sw_inval_fini(&sw->inval);
-	sw_tlb_fini(&sw->tlb);
-	sw_table_fini(&sw->table);
+	iommu_sw_inval_fini(&sw->inval);
+	iommu_sw_tlb_fini(&sw->tlb);
+	iommu_sw_table_fini(&sw->table);
 err_space:
 	iommu_space_destroy(sw->space);
 err_free:
@@ -97,10 +97,10 @@ void iommu_sw_destroy(struct iommu_sw *sw)
 {
 	if (!sw)
 		return;
-	sw_flush_fini(&sw->flush);
-	sw_inval_fini(&sw->inval);
-	sw_tlb_fini(&sw->tlb);
-	sw_table_fini(&sw->table);
+	iommu_sw_flush_fini(&sw->flush);
+	iommu_sw_inval_fini(&sw->inval);
+	iommu_sw_tlb_fini(&sw->tlb);
+	iommu_sw_table_fini(&sw->table);
 	iommu_space_destroy(sw->space);
 	pthread_mutex_destroy(&sw->fault_lock);
 	free(sw);
@@ -133,7 +133,7 @@ int iommu_sw_map(struct iommu_sw *sw, void *ptr, uint64_t len, uint64_t page_siz
 	err = iommu_space_alloc(sw->space, bytes, modulus, first % modulus, &bus);
 	if (err)
 		return err;
-	err = sw_table_map(&sw->table, bus, first, bytes, large, rights);
+	err = iommu_sw_table_map(&sw->table, bus, first, bytes, large, rights);
 	if (err) {
 		iommu_space_free(sw->space, bus, bytes);
 		return err;
@@ -149,13 +149,13 @@ void iommu_sw_unmap(struct iommu_sw *sw, uint64_t bus, uint64_t len)
 
 	if (sw->policy == IOMMU_SW_PASSTHROUGH)
 		return;
-	sw_table_unmap(&sw->table, first, bytes);
+	iommu_sw_table_unmap(&sw->table, first, bytes);
 	atomic_fetch_add_explicit(&sw->unmaps, 1, memory_order_relaxed);
 	if (sw->policy == IOMMU_SW_LAZY) {
-		sw_flush_add(&sw->flush, first, bytes);
+		iommu_sw_flush_add(&sw->flush, first, bytes);
 		return;
 	}
-	sw_inval_sync(&sw->inval, first, bytes);
+	iommu_sw_inval_sync(&sw->inval, first, bytes);
 	atomic_fetch_add_explicit(&sw->flushes, 1, memory_order_relaxed);
 	iommu_space_free(sw->space, first, bytes);
 }
@@ -166,8 +166,8 @@ void iommu_sw_revoke(struct iommu_sw *sw, uint64_t bus, uint64_t len)
 
 	if (sw->policy == IOMMU_SW_PASSTHROUGH)
 		return;
-	sw_table_unmap(&sw->table, first, bytes);
-	sw_inval_sync(&sw->inval, first, bytes);
+	iommu_sw_table_unmap(&sw->table, first, bytes);
+	iommu_sw_inval_sync(&sw->inval, first, bytes);
 }
 
 static void *refuse(struct iommu_sw *sw, struct iommu_sw_fault *fault, uint64_t bus, unsigned right,
@@ -188,12 +188,12 @@ static void *refuse(struct iommu_sw *sw, struct iommu_sw_fault *fault, uint64_t 
 /* The IOTLB does not have it. */
 static uint64_t walk(struct iommu_sw *sw, uint64_t bus)
 {
-	uint64_t epoch = sw_tlb_epoch(&sw->tlb);
-	uint64_t leaf = sw_table_walk(&sw->table, bus);
+	uint64_t epoch = iommu_sw_tlb_epoch(&sw->tlb);
+	uint64_t leaf = iommu_sw_table_walk(&sw->table, bus);
 
 	atomic_fetch_add_explicit(&sw->misses, 1, memory_order_relaxed);
 	if (leaf)
-		sw_tlb_fill(&sw->tlb, bus, leaf, epoch);
+		iommu_sw_tlb_fill(&sw->tlb, bus, leaf, epoch);
 	return leaf;
 }
 
@@ -209,7 +209,7 @@ void *iommu_sw_translate(struct iommu_sw *sw, uint64_t bus, uint64_t len, unsign
 	do {
 		uint64_t within, addr;
 
-		leaf = sw_tlb_find(&sw->tlb, bus + off);
+		leaf = iommu_sw_tlb_find(&sw->tlb, bus + off);
 		if (!leaf)
 			leaf = walk(sw, bus + off);
 		lookups++;
@@ -229,7 +229,7 @@ void *iommu_sw_translate(struct iommu_sw *sw, uint64_t bus, uint64_t len, unsign
 
 void iommu_sw_flush(struct iommu_sw *sw)
 {
-	sw_flush_all(&sw->flush);
+	iommu_sw_flush_all(&sw->flush);
 }
 
 void iommu_sw_stats(struct iommu_sw *sw, struct iommu_sw_stats *stats)
@@ -248,7 +248,7 @@ void iommu_sw_stats(struct iommu_sw *sw, struct iommu_sw_stats *stats)
 		.faults = atomic_load(&sw->faults),
 		.bus_bytes_now = iommu_space_used(sw->space),
 	};
-	stats->queued_now = sw_flush_queued(&sw->flush, &stats->queued_most);
+	stats->queued_now = iommu_sw_flush_queued(&sw->flush, &stats->queued_most);
 	pthread_mutex_lock(&sw->fault_lock);
 	stats->last_fault = sw->last_fault;
 	pthread_mutex_unlock(&sw->fault_lock);

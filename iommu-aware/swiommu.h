@@ -32,59 +32,59 @@ struct sw_table {
 	_Atomic uint64_t leaves_4k, leaves_2m;
 };
 
-int sw_table_init(struct sw_table *table);
-void sw_table_fini(struct sw_table *table);
+int iommu_sw_table_init(struct sw_table *table);
+void iommu_sw_table_fini(struct sw_table *table);
 /* The leaf that covers bus, 0: none.  Any thread, no lock. */
-uint64_t sw_table_walk(const struct sw_table *table, uint64_t bus);
+uint64_t iommu_sw_table_walk(const struct sw_table *table, uint64_t bus);
 /* Whole pages, not mapped before; nothing is mapped unless all is.  -ENOMEM. */
-int sw_table_map(struct sw_table *table, uint64_t bus, uint64_t addr, uint64_t len, bool large,
-		 unsigned rights);
+int iommu_sw_table_map(struct sw_table *table, uint64_t bus, uint64_t addr, uint64_t len,
+		       bool large, unsigned rights);
 /* Whole pages; large leaves that are touched go as a whole.  What is not mapped is left alone. */
-void sw_table_unmap(struct sw_table *table, uint64_t bus, uint64_t len);
+void iommu_sw_table_unmap(struct sw_table *table, uint64_t bus, uint64_t len);
 
 /* ---- swiommu_tlb.c ---- */
 
 #define SW_SETS 64u
 #define SW_WAYS 4u
 
-struct sw_tlb_entry {
+struct iommu_sw_tlb_entry {
 	_Atomic uint64_t tag; /* bus address of the page, SW_LEAF and its size; 0: empty */
 	_Atomic uint64_t leaf;
 };
 
 struct sw_tlb {
-	struct sw_tlb_entry set[SW_SETS][SW_WAYS];
+	struct iommu_sw_tlb_entry set[SW_SETS][SW_WAYS];
 	pthread_mutex_t lock;	/* fills and invalidations; a leaf */
 	_Atomic uint64_t epoch; /* invalidations so far */
 	unsigned victim;	/* next way to be replaced, protected by lock */
 };
 
-void sw_tlb_init(struct sw_tlb *tlb);
-void sw_tlb_fini(struct sw_tlb *tlb);
+void iommu_sw_tlb_init(struct sw_tlb *tlb);
+void iommu_sw_tlb_fini(struct sw_tlb *tlb);
 /* The cached leaf that covers bus, 0: none. */
-uint64_t sw_tlb_find(const struct sw_tlb *tlb, uint64_t bus);
+uint64_t iommu_sw_tlb_find(const struct sw_tlb *tlb, uint64_t bus);
 /* To be read before the walk whose result is to be filled in. */
-uint64_t sw_tlb_epoch(const struct sw_tlb *tlb);
+uint64_t iommu_sw_tlb_epoch(const struct sw_tlb *tlb);
 /* Keep leaf, unless something was invalidated since epoch. */
-void sw_tlb_fill(struct sw_tlb *tlb, uint64_t bus, uint64_t leaf, uint64_t epoch);
+void iommu_sw_tlb_fill(struct sw_tlb *tlb, uint64_t bus, uint64_t leaf, uint64_t epoch);
 /* Forget what covers any of [bus, bus + len). */
-void sw_tlb_forget(struct sw_tlb *tlb, uint64_t bus, uint64_t len);
-void sw_tlb_forget_all(struct sw_tlb *tlb);
+void iommu_sw_tlb_forget(struct sw_tlb *tlb, uint64_t bus, uint64_t len);
+void iommu_sw_tlb_forget_all(struct sw_tlb *tlb);
 
 /* ---- swiommu_flush.c ---- */
 
 #define SW_INVAL_RING 64u
 
-enum sw_inval_kind { SW_INVAL_PAGES, SW_INVAL_ALL, SW_INVAL_WAIT };
+enum iommu_sw_inval_kind { SW_INVAL_PAGES, SW_INVAL_ALL, SW_INVAL_WAIT };
 
 struct sw_inval {
-	enum sw_inval_kind kind;
+	enum iommu_sw_inval_kind kind;
 	uint64_t bus, len;
 	bool *done; /* SW_INVAL_WAIT: where the device says so */
 };
 
 /* The queue in which the device is told what to forget. */
-struct sw_inval_queue {
+struct iommu_sw_inval_queue {
 	pthread_mutex_t lock; /* protects the ring; nests outside the IOTLB's */
 	struct sw_inval ring[SW_INVAL_RING];
 	unsigned head, tail;
@@ -92,29 +92,29 @@ struct sw_inval_queue {
 	uint64_t wait_ns; /* modelled */
 };
 
-void sw_inval_init(struct sw_inval_queue *queue, struct sw_tlb *tlb, uint64_t wait_ns);
-void sw_inval_fini(struct sw_inval_queue *queue);
+void iommu_sw_inval_init(struct iommu_sw_inval_queue *queue, struct sw_tlb *tlb, uint64_t wait_ns);
+void iommu_sw_inval_fini(struct iommu_sw_inval_queue *queue);
 /* Return when the IOTLB has forgotten [bus, bus + len), or with len 0 everything. */
-void sw_inval_sync(struct sw_inval_queue *queue, uint64_t bus, uint64_t len);
+void iommu_sw_inval_sync(struct iommu_sw_inval_queue *queue, uint64_t bus, uint64_t len);
 
 #define SW_FLUSH_ENTRIES 256u
 #define SW_FLUSH_NS UINT64_C(10000000)
 #define SW_FLUSH_QUEUES 16u
 
-struct sw_flush_entry {
+struct iommu_sw_flush_entry {
 	uint64_t bus, len, since_ns;
 };
 
-struct sw_flush_queue {
+struct iommu_sw_flush_queue {
 	pthread_mutex_t lock; /* protects what follows; nests outside the invalidation queue's */
 	unsigned count;
 	uint64_t most;
-	struct sw_flush_entry entry[SW_FLUSH_ENTRIES];
+	struct iommu_sw_flush_entry entry[SW_FLUSH_ENTRIES];
 } __attribute__((aligned(64)));
 
 struct sw_flush {
-	struct sw_flush_queue queue[SW_FLUSH_QUEUES];
-	struct sw_inval_queue *inval;
+	struct iommu_sw_flush_queue queue[SW_FLUSH_QUEUES];
+	struct iommu_sw_inval_queue *inval;
 	struct iommu_space *space; /* flushed addresses go back there */
 	pthread_t timer;
 	bool has_timer;
@@ -126,13 +126,13 @@ struct sw_flush {
 };
 
 /* With a timer when lazy is set.  What pthread_create() said. */
-int sw_flush_init(struct sw_flush *flush, struct sw_inval_queue *inval, struct iommu_space *space,
-		  bool lazy);
+int iommu_sw_flush_init(struct sw_flush *flush, struct iommu_sw_inval_queue *inval,
+			struct iommu_space *space, bool lazy);
 /* Ends the timer and flushes. */
-void sw_flush_fini(struct sw_flush *flush);
-void sw_flush_add(struct sw_flush *flush, uint64_t bus, uint64_t len);
-void sw_flush_all(struct sw_flush *flush);
+void iommu_sw_flush_fini(struct sw_flush *flush);
+void iommu_sw_flush_add(struct sw_flush *flush, uint64_t bus, uint64_t len);
+void iommu_sw_flush_all(struct sw_flush *flush);
 /* Entries queued now, and the most one queue ever held. */
-uint64_t sw_flush_queued(struct sw_flush *flush, uint64_t *mostp);
+uint64_t iommu_sw_flush_queued(struct sw_flush *flush, uint64_t *mostp);
 
 #endif

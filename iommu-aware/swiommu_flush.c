@@ -23,7 +23,7 @@
 
 /* ---- invalidation queue ------------------------------------------------------------------- */
 
-void sw_inval_init(struct sw_inval_queue *queue, struct sw_tlb *tlb, uint64_t wait_ns)
+void iommu_sw_inval_init(struct iommu_sw_inval_queue *queue, struct sw_tlb *tlb, uint64_t wait_ns)
 {
 	pthread_mutex_init(&queue->lock, NULL);
 	queue->head = queue->tail = 0;
@@ -31,7 +31,7 @@ void sw_inval_init(struct sw_inval_queue *queue, struct sw_tlb *tlb, uint64_t wa
 	queue->wait_ns = wait_ns;
 }
 
-void sw_inval_fini(struct sw_inval_queue *queue)
+void iommu_sw_inval_fini(struct iommu_sw_inval_queue *queue)
 {
 	pthread_mutex_destroy(&queue->lock);
 }
@@ -45,17 +45,17 @@ static void model_wait(uint64_t ns)
 }
 
 /* What the device does when the doorbell rings. */
-static void carry_out(struct sw_inval_queue *queue)
+static void carry_out(struct iommu_sw_inval_queue *queue)
 {
 	while (queue->head != queue->tail) {
 		struct sw_inval *inval = &queue->ring[queue->head++ % SW_INVAL_RING];
 
 		switch (inval->kind) {
 		case SW_INVAL_PAGES:
-			sw_tlb_forget(queue->tlb, inval->bus, inval->len);
+			iommu_sw_tlb_forget(queue->tlb, inval->bus, inval->len);
 			break;
 		case SW_INVAL_ALL:
-			sw_tlb_forget_all(queue->tlb);
+			iommu_sw_tlb_forget_all(queue->tlb);
 			break;
 		case SW_INVAL_WAIT:
 			model_wait(queue->wait_ns);
@@ -65,7 +65,7 @@ static void carry_out(struct sw_inval_queue *queue)
 	}
 }
 
-void sw_inval_sync(struct sw_inval_queue *queue, uint64_t bus, uint64_t len)
+void iommu_sw_inval_sync(struct iommu_sw_inval_queue *queue, uint64_t bus, uint64_t len)
 {
 	bool done = false;
 
@@ -90,13 +90,13 @@ static void note_delay(struct sw_flush *flush, uint64_t ns)
 }
 
 /* The queue's lock is held. */
-static void flush_queue(struct sw_flush *flush, struct sw_flush_queue *queue)
+static void flush_queue(struct sw_flush *flush, struct iommu_sw_flush_queue *queue)
 {
 	uint64_t now;
 
 	if (!queue->count)
 		return;
-	sw_inval_sync(flush->inval, 0, 0);
+	iommu_sw_inval_sync(flush->inval, 0, 0);
 	now = util_clock_ns();
 	note_delay(flush, now - queue->entry[0].since_ns);
 	for (unsigned i = 0; i < queue->count; i++)
@@ -106,7 +106,7 @@ static void flush_queue(struct sw_flush *flush, struct sw_flush_queue *queue)
 	queue->count = 0;
 }
 
-void sw_flush_all(struct sw_flush *flush)
+void iommu_sw_flush_all(struct sw_flush *flush)
 {
 	for (unsigned i = 0; i < SW_FLUSH_QUEUES; i++) {
 		pthread_mutex_lock(&flush->queue[i].lock);
@@ -132,7 +132,7 @@ static void *timer_main(void *arg)
 			/* Who queues from here on arms the timer anew. */
 			flush->due_ns = 0;
 			pthread_mutex_unlock(&flush->timer_lock);
-			sw_flush_all(flush);
+			iommu_sw_flush_all(flush);
 			pthread_mutex_lock(&flush->timer_lock);
 		}
 	}
@@ -150,22 +150,22 @@ static void timer_arm(struct sw_flush *flush, uint64_t due_ns)
 	pthread_mutex_unlock(&flush->timer_lock);
 }
 
-static struct sw_flush_queue *my_queue(struct sw_flush *flush)
+static struct iommu_sw_flush_queue *my_queue(struct sw_flush *flush)
 {
 	uint64_t self = (uint64_t)pthread_self() * UINT64_C(0x9e3779b97f4a7c15);
 
 	return &flush->queue[self >> 60];
 }
 
-void sw_flush_add(struct sw_flush *flush, uint64_t bus, uint64_t len)
+void iommu_sw_flush_add(struct sw_flush *flush, uint64_t bus, uint64_t len)
 {
-	struct sw_flush_queue *queue = my_queue(flush);
+	struct iommu_sw_flush_queue *queue = my_queue(flush);
 	uint64_t now = util_clock_ns();
 
 	pthread_mutex_lock(&queue->lock);
 	if (queue->count == SW_FLUSH_ENTRIES)
 		flush_queue(flush, queue);
-	queue->entry[queue->count++] = (struct sw_flush_entry){bus, len, now};
+	queue->entry[queue->count++] = (struct iommu_sw_flush_entry){bus, len, now};
 	if (queue->count > queue->most)
 		queue->most = queue->count;
 	pthread_mutex_unlock(&queue->lock);
@@ -173,12 +173,12 @@ void sw_flush_add(struct sw_flush *flush, uint64_t bus, uint64_t len)
 	timer_arm(flush, now + SW_FLUSH_NS);
 }
 
-uint64_t sw_flush_queued(struct sw_flush *flush, uint64_t *mostp)
+uint64_t iommu_sw_flush_queued(struct sw_flush *flush, uint64_t *mostp)
 {
 	uint64_t sum = 0, most = 0;
 
 	for (unsigned i = 0; i < SW_FLUSH_QUEUES; i++) {
-		struct sw_flush_queue *queue = &flush->queue[i];
+		struct iommu_sw_flush_queue *queue = &flush->queue[i];
 
 		pthread_mutex_lock(&queue->lock);
 		sum += queue->count;
@@ -198,8 +198,8 @@ static void locks_fini(struct sw_flush *flush)
 	pthread_mutex_destroy(&flush->timer_lock);
 }
 
-int sw_flush_init(struct sw_flush *flush, struct sw_inval_queue *inval, struct iommu_space *space,
-		  bool lazy)
+int iommu_sw_flush_init(struct sw_flush *flush, struct iommu_sw_inval_queue *inval,
+			struct iommu_space *space, bool lazy)
 {
 	pthread_condattr_t attr;
 	int err;
@@ -224,7 +224,7 @@ int sw_flush_init(struct sw_flush *flush, struct sw_inval_queue *inval, struct i
 	return 0;
 }
 
-void sw_flush_fini(struct sw_flush *flush)
+void iommu_sw_flush_fini(struct sw_flush *flush)
 {
 	if (flush->has_timer) {
 		pthread_mutex_lock(&flush->timer_lock);
@@ -233,6 +233,6 @@ void sw_flush_fini(struct sw_flush *flush)
 		pthread_mutex_unlock(&flush->timer_lock);
 		pthread_join(flush->timer, NULL);
 	}
-	sw_flush_all(flush);
+	iommu_sw_flush_all(flush);
 	locks_fini(flush);
 }

@@ -42,7 +42,7 @@ static unsigned index_at(uint64_t bus, unsigned level)
 	return (unsigned)(bus >> (12 + 9 * level)) % SW_ENTRIES;
 }
 
-int sw_table_init(struct sw_table *table)
+int iommu_sw_table_init(struct sw_table *table)
 {
 	table->root = node_new(SW_LEVELS - 1);
 	if (!table->root)
@@ -53,13 +53,13 @@ int sw_table_init(struct sw_table *table)
 	return 0;
 }
 
-void sw_table_fini(struct sw_table *table)
+void iommu_sw_table_fini(struct sw_table *table)
 {
 	node_free(table->root, SW_LEVELS - 1);
 	pthread_mutex_destroy(&table->lock);
 }
 
-uint64_t sw_table_walk(const struct sw_table *table, uint64_t bus)
+uint64_t iommu_sw_table_walk(const struct sw_table *table, uint64_t bus)
 {
 	const struct sw_node *node = table->root;
 
@@ -101,8 +101,8 @@ static bool fits_large(uint64_t bus, uint64_t addr, uint64_t len, bool large)
 	return large && len >= SW_LARGE && bus % SW_LARGE == 0 && addr % SW_LARGE == 0;
 }
 
-int sw_table_map(struct sw_table *table, uint64_t bus, uint64_t addr, uint64_t len, bool large,
-		 unsigned rights)
+int iommu_sw_table_map(struct sw_table *table, uint64_t bus, uint64_t addr, uint64_t len,
+		       bool large, unsigned rights)
 {
 	uint64_t size;
 
@@ -114,7 +114,7 @@ int sw_table_map(struct sw_table *table, uint64_t bus, uint64_t addr, uint64_t l
 
 		if (!node) {
 			pthread_mutex_unlock(&table->lock);
-			sw_table_unmap(table, bus, off);
+			iommu_sw_table_unmap(table, bus, off);
 			return -ENOMEM;
 		}
 		size = big ? SW_LARGE : SW_PAGE;
@@ -147,7 +147,7 @@ static uint64_t clear_leaf(struct sw_table *table, uint64_t bus)
 	return SW_PAGE;
 }
 
-void sw_table_unmap(struct sw_table *table, uint64_t bus, uint64_t len)
+void iommu_sw_table_unmap(struct sw_table *table, uint64_t bus, uint64_t len)
 {
 	pthread_mutex_lock(&table->lock);
 	for (uint64_t off = 0; off < len;)

@@ -12,7 +12,7 @@
  */
 #include "iommu-aware/swiommu.h"
 
-void sw_tlb_init(struct sw_tlb *tlb)
+void iommu_sw_tlb_init(struct sw_tlb *tlb)
 {
 	for (unsigned s = 0; s < SW_SETS; s++) {
 		for (unsigned w = 0; w < SW_WAYS; w++) {
@@ -25,7 +25,7 @@ void sw_tlb_init(struct sw_tlb *tlb)
 	tlb->victim = 0;
 }
 
-void sw_tlb_fini(struct sw_tlb *tlb)
+void iommu_sw_tlb_fini(struct sw_tlb *tlb)
 {
 	pthread_mutex_destroy(&tlb->lock);
 }
@@ -42,7 +42,7 @@ static unsigned set_of(uint64_t bus, bool large)
 	return (unsigned)(bus >> (large ? 21 : 12)) % SW_SETS;
 }
 
-static uint64_t find_tag(const struct sw_tlb_entry *set, uint64_t tag)
+static uint64_t find_tag(const struct iommu_sw_tlb_entry *set, uint64_t tag)
 {
 	for (unsigned w = 0; w < SW_WAYS; w++) {
 		uint64_t leaf;
@@ -57,22 +57,23 @@ static uint64_t find_tag(const struct sw_tlb_entry *set, uint64_t tag)
 	return 0;
 }
 
-uint64_t sw_tlb_find(const struct sw_tlb *tlb, uint64_t bus)
+uint64_t iommu_sw_tlb_find(const struct sw_tlb *tlb, uint64_t bus)
 {
 	uint64_t leaf = find_tag(tlb->set[set_of(bus, true)], tag_of(bus, true));
 
 	return leaf ? leaf : find_tag(tlb->set[set_of(bus, false)], tag_of(bus, false));
 }
 
-uint64_t sw_tlb_epoch(const struct sw_tlb *tlb)
+uint64_t iommu_sw_tlb_epoch(const struct sw_tlb *tlb)
 {
 	return atomic_load_explicit(&tlb->epoch, memory_order_acquire);
 }
 
 /* A way that is empty, or has the tag already, or is next to go. */
-static struct sw_tlb_entry *pick(struct sw_tlb *tlb, struct sw_tlb_entry *set, uint64_t tag)
+static struct iommu_sw_tlb_entry *pick(struct sw_tlb *tlb, struct iommu_sw_tlb_entry *set,
+				       uint64_t tag)
 {
-	struct sw_tlb_entry *empty = NULL;
+	struct iommu_sw_tlb_entry *empty = NULL;
 
 	for (unsigned w = 0; w < SW_WAYS; w++) {
 		uint64_t is = atomic_load_explicit(&set[w].tag, memory_order_relaxed);
@@ -85,11 +86,11 @@ static struct sw_tlb_entry *pick(struct sw_tlb *tlb, struct sw_tlb_entry *set, u
 	return empty ? empty : &set[tlb->victim++ % SW_WAYS];
 }
 
-void sw_tlb_fill(struct sw_tlb *tlb, uint64_t bus, uint64_t leaf, uint64_t epoch)
+void iommu_sw_tlb_fill(struct sw_tlb *tlb, uint64_t bus, uint64_t leaf, uint64_t epoch)
 {
 	bool large = leaf & SW_LEAF_LARGE;
 	uint64_t tag = tag_of(bus, large);
-	struct sw_tlb_entry *entry;
+	struct iommu_sw_tlb_entry *entry;
 
 	pthread_mutex_lock(&tlb->lock);
 	if (atomic_load_explicit(&tlb->epoch, memory_order_relaxed) == epoch) {
@@ -103,7 +104,7 @@ void sw_tlb_fill(struct sw_tlb *tlb, uint64_t bus, uint64_t leaf, uint64_t epoch
 	pthread_mutex_unlock(&tlb->lock);
 }
 
-static void forget_tag(struct sw_tlb_entry *set, uint64_t tag)
+static void forget_tag(struct iommu_sw_tlb_entry *set, uint64_t tag)
 {
 	for (unsigned w = 0; w < SW_WAYS; w++)
 		if (atomic_load_explicit(&set[w].tag, memory_order_relaxed) == tag)
@@ -117,7 +118,7 @@ static void forget_each(struct sw_tlb *tlb)
 			atomic_store_explicit(&tlb->set[s][w].tag, 0, memory_order_release);
 }
 
-void sw_tlb_forget(struct sw_tlb *tlb, uint64_t bus, uint64_t len)
+void iommu_sw_tlb_forget(struct sw_tlb *tlb, uint64_t bus, uint64_t len)
 {
 	uint64_t end = bus + len;
 
@@ -134,7 +135,7 @@ void sw_tlb_forget(struct sw_tlb *tlb, uint64_t bus, uint64_t len)
 	pthread_mutex_unlock(&tlb->lock);
 }
 
-void sw_tlb_forget_all(struct sw_tlb *tlb)
+void iommu_sw_tlb_forget_all(struct sw_tlb *tlb)
 {
 	pthread_mutex_lock(&tlb->lock);
 	atomic_fetch_add_explicit(&tlb->epoch, 1, memory_order_acq_rel);

@@ -168,7 +168,7 @@ Test(iommu_swiommu, a_flush_queue_never_holds_more_than_256_and_loses_none)
 Test(iommu_swiommu, the_end_flushes_what_is_queued)
 {
 	static struct sw_flush flush;
-	struct sw_inval_queue inval;
+	struct iommu_sw_inval_queue inval;
 	struct iommu_space *space;
 	static struct sw_tlb tlb;
 	uint64_t bus;
@@ -176,20 +176,21 @@ Test(iommu_swiommu, the_end_flushes_what_is_queued)
 	for (unsigned lazy = 0; lazy < 2; lazy++) {
 		flush = (struct sw_flush){0};
 		cr_assert_eq(iommu_space_create(&space, 4096, 1 << 30), 0);
-		sw_tlb_init(&tlb);
-		sw_inval_init(&inval, &tlb, 0);
-		cr_assert_eq(sw_flush_init(&flush, &inval, space, lazy), 0);
+		iommu_sw_tlb_init(&tlb);
+		iommu_sw_inval_init(&inval, &tlb, 0);
+		cr_assert_eq(iommu_sw_flush_init(&flush, &inval, space, lazy), 0);
 		for (unsigned i = 0; i < 100; i++) {
 			cr_assert_eq(iommu_space_alloc(space, 4096, 4096, 0, &bus), 0);
-			sw_tlb_fill(&tlb, bus, 0x1000 | SW_LEAF | RW, sw_tlb_epoch(&tlb));
-			sw_flush_add(&flush, bus, 4096);
+			iommu_sw_tlb_fill(&tlb, bus, 0x1000 | SW_LEAF | RW,
+					  iommu_sw_tlb_epoch(&tlb));
+			iommu_sw_flush_add(&flush, bus, 4096);
 		}
-		sw_flush_fini(&flush);
+		iommu_sw_flush_fini(&flush);
 		cr_expect_eq(flush.flushed, 100);
 		cr_expect_eq(iommu_space_used(space), 0);
-		cr_expect_eq(sw_tlb_find(&tlb, bus), 0);
-		sw_inval_fini(&inval);
-		sw_tlb_fini(&tlb);
+		cr_expect_eq(iommu_sw_tlb_find(&tlb, bus), 0);
+		iommu_sw_inval_fini(&inval);
+		iommu_sw_tlb_fini(&tlb);
 		iommu_space_destroy(space);
 	}
 }
@@ -199,14 +200,14 @@ Test(iommu_swiommu, what_was_walked_before_an_invalidation_is_not_kept)
 	static struct sw_tlb tlb;
 	uint64_t epoch;
 
-	sw_tlb_init(&tlb);
-	epoch = sw_tlb_epoch(&tlb);
-	sw_tlb_forget(&tlb, 0x5000, 4096);
-	sw_tlb_fill(&tlb, 0x5000, 0x9000 | SW_LEAF | RW, epoch);
-	cr_expect_eq(sw_tlb_find(&tlb, 0x5000), 0);
-	sw_tlb_fill(&tlb, 0x5000, 0x9000 | SW_LEAF | RW, sw_tlb_epoch(&tlb));
-	cr_expect_neq(sw_tlb_find(&tlb, 0x5000), 0);
-	sw_tlb_fini(&tlb);
+	iommu_sw_tlb_init(&tlb);
+	epoch = iommu_sw_tlb_epoch(&tlb);
+	iommu_sw_tlb_forget(&tlb, 0x5000, 4096);
+	iommu_sw_tlb_fill(&tlb, 0x5000, 0x9000 | SW_LEAF | RW, epoch);
+	cr_expect_eq(iommu_sw_tlb_find(&tlb, 0x5000), 0);
+	iommu_sw_tlb_fill(&tlb, 0x5000, 0x9000 | SW_LEAF | RW, iommu_sw_tlb_epoch(&tlb));
+	cr_expect_neq(iommu_sw_tlb_find(&tlb, 0x5000), 0);
+	iommu_sw_tlb_fini(&tlb);
 }
 
 Test(iommu_swiommu, huge_memory_is_mapped_by_2_MiB_leaves)

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "iommu-aware/model.h"
+#include "iommu-aware/iommu.h"
 
 struct model_costs {
 	struct iommu_model_costs us;
