@@ -91,6 +91,38 @@ check "CPU times are within what the system charged" cpu
 mkdir -m 777 "$T/export"
 server_start --export "$T/export=/e" || { not_ok "the server starts"; finish; }
 on() { timeout 60 "$BENCH" --target 127.0.0.1:/e -o "port=$RDMA_PORT,mountport=$TCP_PORT" "$@" >"$T/out" 2>"$T/err"; }
+server_counted() { # every client's bytes, as the server counted them: one more line behind the ready line
+	local who
+	for who in rdma tcp $(ldd "$BENCH" | grep -q libnfs && echo libnfs); do
+		counts_ask && cp "$T/counts" "$T/counts.before" &&
+			by_$who -i0 -i1 -i2 -s8m -r64k -t2 -x --json "$T/server.json" && counts_ask &&
+			python3 - "$T/counts.before" "$T/counts" "$T/server.json" <<-'PY' || return
+				import json, sys
+				a, b, d = (json.load(open(p)) for p in sys.argv[1:])
+				moved = {t["name"]: t["bytes"] for t in d["tests"]}
+				reads = sum(n for name, n in moved.items() if "read" in name)
+				writes = sum(n for name, n in moved.items() if "writ" in name)
+				counted = b["read_bytes"] - a["read_bytes"], b["written_bytes"] - a["written_bytes"]
+				assert reads and writes and counted == (reads, writes), (counted, moved)
+				assert b["calls"]["READ"] - a["calls"].get("READ", 0) == reads >> 16, b
+			PY
+	done
+}
+by_rdma() { on "$@"; }
+by_tcp() { timeout 60 "$BENCH" --target 127.0.0.1:/e -o "proto=tcp,port=$TCP_PORT,mountport=$TCP_PORT" "$@" >"$T/out"; }
+by_libnfs() { by_tcp --client libnfs "$@"; }
+counts_ask() {
+	local i n
+	n=$(wc -l <"$T/ready")
+	kill -USR1 "$SERVER_PID"
+	for i in $(seq 100); do
+		[ "$(wc -l <"$T/ready")" -le "$n" ] || break
+		sleep 0.05
+	done
+	tail -n +$((n + 1)) "$T/ready" >"$T/counts"
+	[ -s "$T/counts" ]
+}
+check "bytes are what the server counted" server_counted
 names() { on -i0 -t2 -F one two -s1m -r64k -w && [ "$(ls "$T/export" | tr '\n' ' ')" = "one two " ] && on -i1 -+E -s1m -r64k -f two; }
 check "files are named, kept and read again" names
 corrupt() {

@@ -304,3 +304,36 @@ Test(server_data, what_is_idle_is_closed)
 	cr_expect(!failed);
 	fixture_close(f, false);
 }
+
+/* Calls, errors and bytes as server_tally_print() tells them, once the worker is gone, too. */
+Test(server_data, answers_are_counted)
+{
+	struct fixture *f = fixture_open(FIXTURE_NULL, NULL);
+	struct server_tally *tally = &f->srv->tally;
+	struct wire_write_res w;
+	struct wire_read_res r;
+	struct wire_fh fh;
+	char *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	cr_assert_eq(fixture_create(f, &f->root, "file", 0644, &fh), NFS3_OK);
+	cr_assert_eq(fixture_write(f, &fh, 0, "hello, world", 12, WIRE_UNSTABLE, &w), NFS3_OK);
+	cr_assert_eq(fixture_read(f, &fh, 0, 100, &r), NFS3_OK);
+	cr_assert_eq(fixture_read(f, &fh, 7, 3, &r), NFS3_OK);
+	cr_assert_neq(fixture_read(f, &f->root, 0, 3, &r), NFS3_OK);
+	cr_expect_eq(tally->ended.calls[WIRE_NFS3_READ], 0);
+	server_tally_leave(tally, &f->w->counts);
+	cr_expect_eq(tally->ended.calls[WIRE_NFS3_READ], 3);
+	cr_expect_eq(tally->ended.errors[WIRE_NFS3_READ], 1);
+	memset(&f->w->counts, 0, sizeof(f->w->counts));
+	server_tally_join(tally, &f->w->counts);
+	server_tally_print(tally, out);
+	fclose(out);
+	cr_expect_not_null(strstr(text, "\"READ\":3,\"WRITE\":1,\"CREATE\":1"), "%s", text);
+	cr_expect_not_null(
+		strstr(text, "\"errors\":{\"READ\":1},\"read_bytes\":15,\"written_bytes\":12}\n"),
+		"%s", text);
+	free(text);
+	fixture_close(f, false);
+}

@@ -242,6 +242,19 @@ bool server_begin(struct server_op *op, size_t max)
 	return true;
 }
 
+/* The results of every procedure but NULL begin with a status. */
+static void op_count(const struct server_op *op)
+{
+	const struct wire_enc *results = &op->req->results;
+	bool failed = false;
+
+	if (op->req->call.prog != WIRE_NFS_PROG)
+		return;
+	if (op->proc_num != WIRE_NFS3_NULL)
+		failed = util_get_be32(results->start + op->results_pos) != NFS3_OK;
+	server_counts_add(&op->w->counts, op->proc_num, failed, op->moved);
+}
+
 void server_reply(struct server_op *op)
 {
 	const struct server_answer answer = {.req = op->req};
@@ -252,6 +265,7 @@ void server_reply(struct server_op *op)
 		refuse_stat(op, WIRE_SYSTEM_ERR);
 		return;
 	}
+	op_count(op);
 	if (op->drc)
 		server_drc_done(op->srv->drc, op->drc, results->start + op->results_pos,
 				wire_enc_len(results) - op->results_pos);
@@ -507,6 +521,7 @@ int server_worker_start(void *arg, struct transport_worker *worker)
 		goto err_hand;
 	w->srv = srv;
 	util_list_init(&w->free_ops);
+	server_tally_join(&srv->tally, &w->counts);
 	server_identity_init(&w->identity, srv->privileged);
 	transport_worker_set_priv(worker, w);
 	return 0;
@@ -529,6 +544,7 @@ void server_worker_stop(void *arg, struct transport_worker *worker)
 		return;
 	server_aio_destroy(w->aio);
 	server_hand_destroy(w->hand);
+	server_tally_leave(&w->srv->tally, &w->counts);
 	while ((node = util_list_pop(&w->free_ops)))
 		free(UTIL_LIST_ENTRY(node, struct server_op, node));
 	free(w->dir_buf);

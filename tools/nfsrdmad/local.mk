@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # All but main is a library, so that tests can call the procedures without a transport.
 noinst_LTLIBRARIES += %D%/libnfsrdmad.la
-%C%_libnfsrdmad_la_SOURCES = %D%/access.c %D%/aio.c %D%/aio.h %D%/attr.c %D%/cred.c %D%/cred.h \
+%C%_libnfsrdmad_la_SOURCES = %D%/access.c %D%/aio.c %D%/aio.h %D%/attr.c %D%/counts.c %D%/counts.h %D%/cred.c %D%/cred.h \
 	%D%/dispatch.c %D%/drc.c %D%/drc.h %D%/exports.c %D%/exports.h %D%/hand.c %D%/hand.h %D%/handle.c %D%/handle.h \
 	%D%/key.c %D%/key.h %D%/mounts.c %D%/mounts.h %D%/null.c %D%/null.h %D%/null_data.c %D%/null_tree.c \
 	%D%/null_tree.h %D%/objects.c %D%/objects.h %D%/options.c %D%/options.h %D%/proc_attr.c \

@@ -170,12 +170,27 @@ static int print_ready(const struct server *srv, const struct transport_server *
 	return 0;
 }
 
+/* Nobody reading is no reason to stop serving. */
+static void print_counts(struct server *srv)
+{
+	server_tally_print(&srv->tally, stdout);
+	if (fflush(stdout))
+		clearerr(stdout);
+}
+
 static void wait_for_signal(struct server *srv, const sigset_t *signals)
 {
 	const struct timespec second = {.tv_sec = 1};
 
-	while (sigtimedwait(signals, NULL, &second) < 0)
+	for (;;) {
+		int signal = sigtimedwait(signals, NULL, &second);
+
+		if (signal == SIGUSR1)
+			print_counts(srv);
+		else if (signal > 0)
+			return;
 		server_tick(srv);
+	}
 }
 
 static int create_transport(struct server *srv, const struct options *o,
@@ -268,6 +283,7 @@ static int run(struct server *srv, const struct options *o, struct util_err *err
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	umask(0);

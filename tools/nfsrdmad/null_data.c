@@ -106,6 +106,7 @@ int server_null_read(struct server_op *op)
 	wire_read_res_encode(&req->results, &res, true);
 	req->reply_data_len = res.count;
 	req->reply_data_pos = wire_enc_len(&req->results);
+	op->moved = res.count;
 	return 0;
 }
 
@@ -152,6 +153,7 @@ int server_null_write(struct server_op *op)
 	res.count = a.count;
 	server_verifier_get(op->srv, res.verf);
 	wire_write_res_encode(&op->req->results, &res);
+	op->moved = res.count;
 	return 0;
 }
 

@@ -38,6 +38,7 @@ static void read_reply(struct server_op *op)
 	req->reply_data = op->u.read.buf;
 	req->reply_data_len = op->u.read.done;
 	req->reply_data_pos = wire_enc_len(&req->results);
+	op->moved = op->u.read.done;
 	server_reply(op);
 }
 

@@ -48,6 +48,7 @@ static void write_reply(struct server_op *op)
 	if (!server_begin_bare(op, 160))
 		return;
 	wire_write_res_encode(&op->req->results, &res);
+	op->moved = res.count;
 	server_reply(op);
 }
 

@@ -47,6 +47,7 @@ int server_init(struct server *srv, unsigned max_fds, struct util_err *err)
 	srv->proof_ns = SERVER_PROOF_NS;
 	server_verifier_change(srv);
 	server_mounts_init(&srv->mounts);
+	server_tally_init(&srv->tally);
 	pthread_mutex_init(&srv->miss_lock, NULL);
 	ret = server_objects_create(&srv->objects, max_fds);
 	if (ret)
@@ -65,6 +66,7 @@ err_objects:
 	server_objects_destroy(srv->objects);
 err_mounts:
 	pthread_mutex_destroy(&srv->miss_lock);
+	server_tally_fini(&srv->tally);
 	server_mounts_fini(&srv->mounts);
 	return util_err_set(err, ret, "set up: %s", strerror(-ret));
 }
@@ -75,6 +77,7 @@ void server_fini(struct server *srv)
 	server_drc_destroy(srv->drc);
 	server_objects_destroy(srv->objects);
 	pthread_mutex_destroy(&srv->miss_lock);
+	server_tally_fini(&srv->tally);
 	server_mounts_fini(&srv->mounts);
 }
 

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "tools/nfsrdmad/aio.h"
+#include "tools/nfsrdmad/counts.h"
 #include "tools/nfsrdmad/cred.h"
 #include "tools/nfsrdmad/drc.h"
 #include "tools/nfsrdmad/exports.h"
@@ -43,6 +44,7 @@ struct server {
 	struct server_objects *objects;
 	struct server_drc *drc;
 	struct server_mounts mounts;
+	struct server_tally tally;
 	struct server_null *null; /* NULL: no null export */
 	uint8_t key[SERVER_KEY_LEN];
 	_Atomic uint64_t verifier; /* of unstable writes: new with every start and every loss */
@@ -72,6 +74,7 @@ struct server_worker {
 	struct server_identity identity;
 	struct server_aio *aio;
 	struct util_list free_ops;
+	struct server_counts counts;
 	uint8_t *dir_buf; /* SERVER_DIR_BUF bytes for getdents64 */
 };
 
@@ -106,6 +109,7 @@ struct server_op {
 	struct server_drc_entry *drc;
 	const uint8_t *args_start;
 	size_t results_pos; /* where the results begin in req->results */
+	uint32_t moved;	    /* bytes READ or WRITE moved, set with their results */
 	/* The objects the arguments name, with their attributes when resolved; released at the end.
 	 */
 	struct server_object *obj, *obj2;
