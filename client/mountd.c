@@ -4,26 +4,39 @@
  *
  * In this order:
  *   mountproto=rdma        the NFS connection itself, nobody else
- *   mountport=             RPC over TCP to that port of mounthost= (or the server), nobody else
- *   rpcbind                asked for at most 2 s; then RPC over TCP to the port it names
+ *   mountport=             RPC to that port of mounthost= (or the server), nobody else
+ *   rpcbind                asked for at most 2 s; then RPC to the port it names
  *   the NFS connection     where rpcbind does not answer, knows no MOUNT, or sent us to one that
  *                          does not help.  nfsrdmad takes MOUNT there, nfsd answers PROG_UNAVAIL.
  *
- * The last is asked even if rpcbind's mountd said no: on a machine with two servers rpcbind speaks
- * for the other one.
+ * RPC is over TCP, or over UDP if mountproto=udp.  The last is asked even if rpcbind's mountd said
+ * no: on a machine with two servers rpcbind speaks for the other one.
  */
 #include <netinet/in.h>
 #include <string.h>
 
 #include "client/internal.h"
 
-/* RPC over TCP to addr, for MOUNT. */
+static bool over_udp(const struct nfsrdma *mount)
+{
+	return mount->opts.mountproto == CLIENT_MOUNT_UDP;
+}
+
+/* A datagram that is not answered is sent again after 1, 2, 4 s; after 8 more that was all. */
+#define UDP_TIMEO_MS 1000
+#define UDP_RETRANS 3
+
+/* RPC to addr, for MOUNT. */
 static int mountd_connect(struct nfsrdma *mount, const struct sockaddr_storage *addr, socklen_t len)
 {
 	struct transport_client_params params;
 
 	client_params(mount, &params);
-	params.proto = TRANSPORT_TCP;
+	params.proto = over_udp(mount) ? TRANSPORT_UDP : TRANSPORT_TCP;
+	if (over_udp(mount)) {
+		params.timeo_ms = UDP_TIMEO_MS;
+		params.retrans = UDP_RETRANS;
+	}
 	params.addr = *addr;
 	params.addr_len = len;
 	params.soft = true;
@@ -89,7 +102,8 @@ static int mountd_host(struct nfsrdma *mount, struct sockaddr_storage *addr, soc
 static uint16_t mountd_port(struct nfsrdma *mount, const struct sockaddr_storage *addr,
 			    socklen_t len, struct util_err *why)
 {
-	const char *netid = addr->ss_family == AF_INET6 ? "tcp6" : "tcp";
+	const bool six = addr->ss_family == AF_INET6;
+	const char *netid = over_udp(mount) ? (six ? "udp6" : "udp") : (six ? "tcp6" : "tcp");
 	uint16_t port = 0;
 	int err;
 

@@ -71,8 +71,8 @@ static const struct choice mountproto_words[] = {
 	{"tcp6", CLIENT_MOUNT_TCP, NULL},
 	{"rdma", CLIENT_MOUNT_NFS_CONN, NULL},
 	{"rdma6", CLIENT_MOUNT_NFS_CONN, NULL},
-	{"udp", 0, NOT_YET "; every server answers MOUNT over tcp too"},
-	{"udp6", 0, NOT_YET "; every server answers MOUNT over tcp too"},
+	{"udp", CLIENT_MOUNT_UDP, NULL},
+	{"udp6", CLIENT_MOUNT_UDP, NULL},
 	{NULL, 0, NULL},
 };
 

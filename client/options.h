@@ -50,7 +50,12 @@ struct client_options {
 	bool fallback_tcp;
 };
 
-enum client_mountproto { CLIENT_MOUNT_AUTO, CLIENT_MOUNT_TCP, CLIENT_MOUNT_NFS_CONN };
+enum client_mountproto {
+	CLIENT_MOUNT_AUTO,
+	CLIENT_MOUNT_TCP,
+	CLIENT_MOUNT_UDP,
+	CLIENT_MOUNT_NFS_CONN,
+};
 
 void client_options_init(struct client_options *o);
 /* A comma list, as after -o.  NULL is an empty one.  -EINVAL with err. */

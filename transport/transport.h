@@ -25,7 +25,8 @@
 
 /* ---- context: what mounts share --------------------------------------------------------- */
 
-enum transport_proto { TRANSPORT_TCP, TRANSPORT_RDMA };
+/* UDP: small calls only, one datagram each way. */
+enum transport_proto { TRANSPORT_TCP, TRANSPORT_RDMA, TRANSPORT_UDP };
 enum transport_fabric { TRANSPORT_FABRIC_AUTO, TRANSPORT_FABRIC_VERBS, TRANSPORT_FABRIC_IWARP };
 
 /*

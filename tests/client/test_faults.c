@@ -2,17 +2,20 @@
 /* test_faults.c - lost connections, silence, time-outs, and replies made of anything. */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
 
 #include "tests/client/fake_nfs.h"
 #include "tests/client/wrap.h"
+#include "util/util.h"
 
 static struct fake_nfs *f;
 
@@ -204,6 +207,120 @@ Test(client_faults, mountport_sends_mount_elsewhere)
 	fake_stop(mountd);
 	cr_assert_lt(nfsrdma_mount(&mount, fake_url(f, "", more), NULL), 0);
 	cr_assert(strstr(nfsrdma_strerror_last(), "MOUNT"), "%s", nfsrdma_strerror_last());
+}
+
+/* MOUNT over UDP: hands datagrams to a fake over TCP, but for the first few, which get lost. */
+struct relay {
+	pthread_t thread;
+	int fd; /* the UDP socket */
+	uint16_t port, tcp_port;
+	unsigned lose;	  /* so many more */
+	unsigned seen;	  /* datagrams */
+	uint16_t from[8]; /* ... and the ports they came from */
+};
+
+static size_t relay_ask(uint16_t port, const uint8_t *call, size_t len, uint8_t *reply, size_t size)
+{
+	const struct sockaddr_in to = {.sin_family = AF_INET,
+				       .sin_port = htons(port),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	uint8_t mark[4];
+	ssize_t n;
+
+	cr_assert_eq(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+	util_put_be32(mark, 0x80000000u | (uint32_t)len);
+	cr_assert_eq(send(fd, mark, 4, MSG_MORE), 4);
+	cr_assert_eq(send(fd, call, len, 0), (ssize_t)len);
+	cr_assert_eq(recv(fd, mark, 4, MSG_WAITALL), 4);
+	n = recv(fd, reply, size, 0);
+	close(fd);
+	return n > 0 ? (size_t)n : 0;
+}
+
+static void *relay_run(void *arg)
+{
+	struct relay *r = arg;
+	uint8_t call[2048], reply[2048];
+
+	for (;;) {
+		struct sockaddr_in from;
+		socklen_t from_len = sizeof(from);
+		ssize_t n =
+			recvfrom(r->fd, call, sizeof(call), 0, (struct sockaddr *)&from, &from_len);
+
+		if (n <= 0)
+			return NULL;
+		r->from[r->seen++ % 8] = from.sin_port;
+		if (r->lose > 0) {
+			r->lose--;
+			continue;
+		}
+		n = (ssize_t)relay_ask(r->tcp_port, call, (size_t)n, reply, sizeof(reply));
+		/* something nobody asked for goes before */
+		sendto(r->fd, "stray words", 11, 0, (struct sockaddr *)&from, from_len);
+		sendto(r->fd, reply, (size_t)n, 0, (struct sockaddr *)&from, from_len);
+	}
+}
+
+static void relay_start(struct relay *r, struct fake_nfs *mountd, unsigned lose)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(at);
+
+	*r = (struct relay){
+		.fd = socket(AF_INET, SOCK_DGRAM, 0), .tcp_port = fake_port(mountd), .lose = lose};
+	cr_assert_eq(bind(r->fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	cr_assert_eq(getsockname(r->fd, (struct sockaddr *)&at, &len), 0);
+	r->port = ntohs(at.sin_port);
+	cr_assert_eq(pthread_create(&r->thread, NULL, relay_run, r), 0);
+}
+
+static void relay_stop(struct relay *r)
+{
+	shutdown(r->fd, SHUT_RDWR); /* recvfrom() returns 0 */
+	pthread_join(r->thread, NULL);
+	close(r->fd);
+}
+
+Test(client_faults, mount_goes_over_udp_and_is_asked_again)
+{
+	struct fake_nfs *mountd = fake_start();
+	struct nfsrdma *mount;
+	struct relay relay;
+	char more[64];
+
+	fake_mount_rule(f, WIRE_MOUNT_MNT, 0, UINT32_MAX, FAKE_STATUS, 13);
+	for (unsigned lose = 0; lose < 3; lose++) {
+		relay_start(&relay, mountd, lose);
+		snprintf(more, sizeof(more), "mountproto=udp&mountport=%u", relay.port);
+		cr_assert_eq(nfsrdma_mount(&mount, fake_url(f, "", more), NULL), 0, "%s",
+			     nfsrdma_strerror_last());
+		cr_expect_geq(relay.seen, lose + 1);
+		/* the server knows a repetition by where it comes from */
+		for (unsigned i = 1; i <= lose; i++)
+			cr_expect_eq(relay.from[i], relay.from[0]);
+		nfsrdma_umount(mount);
+		relay_stop(&relay);
+	}
+	/* nobody there: said at once, by ICMP */
+	cr_assert_eq(nfsrdma_mount(&mount, fake_url(f, "", more), NULL), -ECONNREFUSED, "%s",
+		     nfsrdma_strerror_last());
+	cr_assert(strstr(nfsrdma_strerror_last(), "refused"), "%s", nfsrdma_strerror_last());
+	fake_stop(mountd);
+}
+
+Test(client_faults, rpcbind_is_asked_for_the_protocol_mount_goes_over)
+{
+	struct nfsrdma *mount;
+
+	wrap.rpcbind_err = -ETIMEDOUT;
+	cr_assert_eq(nfsrdma_mount(&mount, fake_url(f, "", "mountproto=udp"), NULL), 0);
+	cr_assert_str_eq(wrap.rpcbind_netid, "udp");
+	nfsrdma_umount(mount);
+	cr_assert_eq(nfsrdma_mount(&mount, fake_url(f, "", ""), NULL), 0);
+	cr_assert_str_eq(wrap.rpcbind_netid, "tcp");
+	nfsrdma_umount(mount);
 }
 
 /* A mountd beside the server, where rpcbind sends us. */

@@ -80,7 +80,7 @@ Test(client_options, mount)
 	cr_assert_eq(o.mountproto, CLIENT_MOUNT_TCP);
 	cr_assert_eq(o.retry_min, 10u);
 	cr_assert_eq(parsed("mountproto=rdma").mountproto, CLIENT_MOUNT_NFS_CONN);
-	refused("mountproto=udp", "not implemented");
+	cr_assert_eq(parsed("mountproto=udp").mountproto, CLIENT_MOUNT_UDP);
 	refused("mountvers=1", "not one of 3");
 	refused("mounthost=", "empty");
 	refused("bg", "retry=");

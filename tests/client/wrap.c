@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* wrap.c - see wrap.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <netdb.h>
@@ -88,6 +89,7 @@ int __wrap_transport_rpcbind_getport(struct transport_ctx *ctx, const struct soc
 {
 	wrap.rpcbind_asked++;
 	wrap.rpcbind_timeout_ms = timeout_ms;
+	snprintf(wrap.rpcbind_netid, sizeof(wrap.rpcbind_netid), "%s", netid);
 	if (!wrap.rpcbind_port && !wrap.rpcbind_err)
 		return __real_transport_rpcbind_getport(ctx, addr, len, prog, vers, netid,
 							timeout_ms, portp, err);

@@ -21,6 +21,7 @@ struct wrap {
 	int rpcbind_err;
 	unsigned rpcbind_asked;
 	int rpcbind_timeout_ms;
+	char rpcbind_netid[8];
 };
 
 extern _Thread_local struct wrap wrap;

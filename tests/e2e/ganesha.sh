@@ -135,6 +135,8 @@ refuses() { # CLAIM PATTERN COMMAND...
 # ---- finding it
 says "exports: rpcbind tells where MOUNT is" "$(printf '%s\n' "$E" "$E/read-only")" eval "asks exports 127.0.0.1 | awk '{print \$1}' | sort"
 echo hello >"$E/hello"
+says "exports and MOUNT go over UDP when asked, too" "$(printf '%s\n' "$E" "$E/read-only" hello)" eval "
+	asks -o mountproto=udp exports 127.0.0.1 | awk '{print \$1}' | sort; timeout 60 '$NFSRDMA' -q -o '$FIXED,mountproto=udp' cat $S/hello"
 says "ls: rpcbind tells where NFS is" "hello
 read-only" asks ls $S
 says "vers=3 and both ports given" hello n -o vers=3 cat $S/hello

@@ -210,6 +210,8 @@ int transport_client_create(struct transport_client **clientp, struct transport_
 				    strerror(-code));
 	if (params->proto == TRANSPORT_TCP)
 		code = try_link(core, &tcp_link_ops, NULL, err);
+	else if (params->proto == TRANSPORT_UDP)
+		code = try_link(core, &tcp_datagram_link_ops, NULL, err);
 	else
 		code = try_rdma(core, err);
 	if (code) {

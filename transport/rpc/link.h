@@ -31,7 +31,7 @@ struct transport_link {
 };
 
 struct transport_link_ops {
-	const char *name; /* "tcp", "rpcrdma" */
+	const char *name; /* "tcp", "udp", "rpcrdma" */
 	/* Blocking, once: find the device, domain and pool.  No connection yet. */
 	int (*create)(struct transport_client *client, struct transport_link **linkp,
 		      struct util_err *err);
@@ -76,6 +76,7 @@ struct transport_link_ops {
 };
 
 extern const struct transport_link_ops tcp_link_ops;
+extern const struct transport_link_ops tcp_datagram_link_ops;
 extern const struct transport_link_ops rpcrdma_link_ops;
 
 /* ---- what the core offers to requester links -------------------------------------------- */

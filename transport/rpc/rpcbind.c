@@ -3,8 +3,8 @@
  * rpcbind.c - asking and telling port 111, over a TCP client of our own.
  *
  * Version 4 is asked first, because it knows transports by name (netid "rdma"); a host that has
- * only the port mapper answers PROG_MISMATCH and is asked by version 2, which knows TCP alone.
- * RFC 1833.  Everything is bounded by one deadline, connecting included.
+ * only the port mapper answers PROG_MISMATCH and is asked by version 2, which knows TCP and UDP
+ * alone. RFC 1833.  Everything is bounded by one deadline, connecting included.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -145,20 +145,25 @@ static int rpcbind_connect(struct transport_ctx *ctx, const struct sockaddr *add
 
 /* ---- look up ---------------------------------------------------------------------------- */
 
-static bool is_tcp(const char *netid)
+/* The protocol number the port mapper knows a netid by; 0: none. */
+static uint32_t pmap_prot(const char *netid)
 {
-	return strcmp(netid, "tcp") == 0 || strcmp(netid, "tcp6") == 0;
+	if (strcmp(netid, "tcp") == 0 || strcmp(netid, "tcp6") == 0)
+		return IPPROTO_TCP;
+	if (strcmp(netid, "udp") == 0 || strcmp(netid, "udp6") == 0)
+		return IPPROTO_UDP;
+	return 0;
 }
 
 static int getport_v2(struct transport_client *client, uint32_t prog, uint32_t vers,
 		      const char *netid, uint64_t end_ns, uint16_t *portp, struct util_err *err)
 {
-	const struct wire_rpcbind_map map = {.prog = prog, .vers = vers, .prot = IPPROTO_TCP};
+	const struct wire_rpcbind_map map = {.prog = prog, .vers = vers, .prot = pmap_prot(netid)};
 	uint16_t port = 0;
 	struct exchange x = {.decode = decode_port, .out = &port, .err = err};
 	int code;
 
-	if (!is_tcp(netid)) { /* the port mapper knows no such thing */
+	if (!map.prot) { /* the port mapper knows no such thing */
 		*portp = 0;
 		return 0;
 	}
@@ -229,11 +234,13 @@ static int change_v2(struct transport_client *client, uint32_t proc,
 		     const struct wire_rpcbind_rpcb *rpcb, uint16_t port, uint64_t end_ns,
 		     bool *okp)
 {
-	const struct wire_rpcbind_map map = {
-		.prog = rpcb->prog, .vers = rpcb->vers, .prot = IPPROTO_TCP, .port = port};
+	const struct wire_rpcbind_map map = {.prog = rpcb->prog,
+					     .vers = rpcb->vers,
+					     .prot = pmap_prot(rpcb->netid),
+					     .port = port};
 	struct exchange x = {.decode = decode_bool, .out = okp};
 
-	if (!is_tcp(rpcb->netid))
+	if (!map.prot)
 		return -EPROTONOSUPPORT;
 	return ask_v2(client, proc, &map, end_ns, &x);
 }

@@ -66,6 +66,9 @@ const char *tcp_addr_text(const struct sockaddr_storage *addr, char *buf, size_t
 int tcp_socket_connect(const struct transport_client_params *params,
 		       const struct sockaddr_storage *local, socklen_t local_len, int *fdp,
 		       struct util_err *err);
+/* Words and a hint for an attempt that failed; returns code. */
+int tcp_socket_refused(int code, const struct transport_client_params *params,
+		       struct util_err *err);
 /* What became of the attempt: 0, -EINPROGRESS, or -errno with words. */
 int tcp_socket_connected(int fd, const struct transport_client_params *params,
 			 struct util_err *err);

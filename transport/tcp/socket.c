@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * socket.c - getting a TCP connection, and words for not getting it.
+ * socket.c - getting a TCP connection (or a UDP socket), and words for not getting it.
  *
  * A connection that is re-made is bound to the local address and port of the one before it: some
  * servers' duplicate request caches know a client by them.  That works only if nothing of the
@@ -66,8 +66,7 @@ static void connect_hint(int code, struct util_err *err)
 	}
 }
 
-static int connect_error(int code, const struct transport_client_params *params,
-			 struct util_err *err)
+int tcp_socket_refused(int code, const struct transport_client_params *params, struct util_err *err)
 {
 	char addr[TCP_ADDR_TEXT];
 
@@ -112,10 +111,16 @@ static void set_options(int fd, const struct transport_client_params *params)
 
 static int socket_create(const struct transport_client_params *params, int *fdp)
 {
-	int fd = socket(params->addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	const bool datagrams = params->proto == TRANSPORT_UDP;
+	int fd = socket(params->addr.ss_family,
+			(datagrams ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return -errno;
+	if (datagrams) {
+		*fdp = fd;
+		return 0;
+	}
 	set_options(fd, params);
 	if (util_addr_is_loopback(&params->addr))
 		util_sock_unpaced(fd);
@@ -191,7 +196,7 @@ int tcp_socket_connect(const struct transport_client_params *params,
 		else
 			code = try_connect(params, NULL, 0, fdp);
 	}
-	return code ? connect_error(code, params, err) : 0;
+	return code ? tcp_socket_refused(code, params, err) : 0;
 }
 
 /*
@@ -220,7 +225,7 @@ int tcp_socket_connected(int fd, const struct transport_client_params *params, s
 		code = errno;
 	if (code == 0 && connected_to_itself(fd))
 		code = ECONNREFUSED;
-	return code ? connect_error(-code, params, err) : 0;
+	return code ? tcp_socket_refused(-code, params, err) : 0;
 }
 
 void tcp_socket_abort(int fd)

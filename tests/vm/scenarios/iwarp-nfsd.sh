@@ -52,5 +52,6 @@ check "iwarp: doctor finds nothing amiss" test $? = 0
 sed 's/^/# doctor: /' "$T/doctor" "$T/doctor.err"
 check "iwarp: and took the software RNIC by itself, where no device is" \
 	grep -q "^ok   connect: iwarp on iwarp to $GUEST:20049" "$T/doctor"
+check "mountd is asked over UDP" timeout 60 nfsrdma -q -o fabric=iwarp,mountproto=udp,mountport=20048,noresvport stat "$GUEST:/export/given"
 check "the guest ends in order" vm_stop server
 finish
