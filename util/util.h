@@ -105,6 +105,30 @@ uint64_t util_clock_ns(void);
 /* Milliseconds from now until deadline_ns, rounded up; 0 when past; -1 for deadline 0 (never). */
 int util_clock_until_ms(uint64_t deadline_ns);
 
+/*
+ * The same clock for one who reads it for every I/O: each reader has a ticker of its own, used by
+ * one thread at a time.  Within UTIL_TICKER_OFF_NS of CLOCK_MONOTONIC, and what one ticker says
+ * never decreases.  ticker.c.
+ */
+enum util_ticker_wish {
+	UTIL_TICKER_AUTO,    /* the CPU's counter where the clock costs a system call */
+	UTIL_TICKER_CLOCK,   /* always the clock */
+	UTIL_TICKER_COUNTER, /* the counter, if it is invariant at all */
+};
+
+#define UTIL_TICKER_OFF_NS UTIL_NS_PER_MS
+
+struct util_ticker {
+	bool counting;
+	uint64_t anchor_ticks, anchor_ns, last_ns;
+	uint64_t ns_per_tick; /* times 2^32; 0: no estimate yet */
+	uint64_t span_ticks;  /* the anchor is good for so long */
+	uint64_t span_ns, gap_ticks;
+};
+
+void util_ticker_init(struct util_ticker *t, enum util_ticker_wish wish);
+uint64_t util_ticker_ns(struct util_ticker *t);
+
 /* ---- big-endian bytes ------------------------------------------------------------------- */
 
 static inline uint16_t util_get_be16(const void *p)

@@ -239,3 +239,79 @@ Test(util_stdio, open_streams_are_left_alone)
 	cr_assert_eq(util_stdio_reserve(), 0);
 	cr_assert_eq(write(1, "x", 1), 1);
 }
+
+/* ---- tickers ------------------------------------------------------------------------------ */
+
+/* Between two readings of the clock, give or take what a ticker may be off by. */
+static void check_ticker(struct util_ticker *t, uint64_t *last_ns)
+{
+	uint64_t before = util_clock_ns(), ns = util_ticker_ns(t), after = util_clock_ns();
+
+	cr_assert(ns + UTIL_TICKER_OFF_NS >= before && ns <= after + UTIL_TICKER_OFF_NS,
+		  "%lld ns before, %lld ns after", (long long)(ns - before),
+		  (long long)(after - ns));
+	cr_assert_geq(ns, *last_ns);
+	*last_ns = ns;
+}
+
+Test(util_ticker, is_the_clock_whoever_is_asked)
+{
+	static const enum util_ticker_wish wishes[] = {UTIL_TICKER_AUTO, UTIL_TICKER_CLOCK,
+						       UTIL_TICKER_COUNTER};
+
+	for (size_t i = 0; i < UTIL_ARRAY_SIZE(wishes); i++) {
+		struct util_ticker t;
+		uint64_t last_ns = 0, end_ns = util_clock_ns() + 300 * UTIL_NS_PER_MS;
+
+		util_ticker_init(&t, wishes[i]);
+		if (wishes[i] == UTIL_TICKER_CLOCK)
+			cr_assert(!t.counting);
+		while (last_ns < end_ns)
+			check_ticker(&t, &last_ns);
+		usleep(100000);
+		check_ticker(&t, &last_ns);
+		check_ticker(&t, &last_ns);
+	}
+}
+
+Test(util_ticker, the_counter_is_asked_instead_of_the_clock)
+{
+	struct util_ticker t;
+
+	util_ticker_init(&t, UTIL_TICKER_COUNTER);
+	if (!t.counting)
+		return; /* this machine's is not invariant */
+	for (uint64_t end_ns = util_clock_ns() + 50 * UTIL_NS_PER_MS; util_clock_ns() < end_ns;)
+		util_ticker_ns(&t);
+	cr_assert(t.counting);
+	cr_assert_gt(t.ns_per_tick, 0);
+	/* an anchor in the past is believed until its span is over */
+	t.anchor_ns -= UTIL_NS_PER_S;
+	t.last_ns = 0;
+	t.span_ticks = UINT64_MAX;
+	cr_assert_lt(util_ticker_ns(&t), util_clock_ns() - UTIL_NS_PER_S / 2);
+}
+
+Test(util_ticker, a_counter_that_disagrees_is_given_up)
+{
+	for (int backwards = 0; backwards < 2; backwards++) {
+		struct util_ticker t;
+		uint64_t last_ns = 0;
+
+		util_ticker_init(&t, UTIL_TICKER_COUNTER);
+		if (!t.counting)
+			return;
+		for (uint64_t end_ns = util_clock_ns() + 20 * UTIL_NS_PER_MS; last_ns < end_ns;)
+			check_ticker(&t, &last_ns);
+		if (backwards)
+			t.anchor_ticks += UINT64_C(1) << 60; /* now it stands before the anchor */
+		else
+			t.ns_per_tick *= 2;
+		t.span_ticks = 0;
+		for (uint64_t end_ns = util_clock_ns() + 20 * UTIL_NS_PER_MS;
+		     t.counting && util_clock_ns() < end_ns;)
+			util_ticker_ns(&t);
+		cr_assert(!t.counting);
+		check_ticker(&t, &last_ns);
+	}
+}

@@ -358,6 +358,7 @@ int child_create(struct bench_child *child, struct bench_team *team, unsigned nu
 	memset(child, 0, sizeof(*child));
 	child->team = team;
 	child->number = number;
+	util_ticker_init(&child->ticker, UTIL_TICKER_AUTO);
 	child_name_file(child);
 	child->slots = calloc(depth, sizeof(*child->slots));
 	child->idle = calloc(depth, sizeof(struct bench_slot *));

@@ -78,6 +78,7 @@ struct bench_child {
 	unsigned outstanding;
 	int failed; /* first error */
 	struct util_err err;
+	struct util_ticker ticker; /* what latencies are taken with */
 	uint64_t begin_ns, end_ns, think_ns;
 	double cpu_s;
 	int node_buffers, node_thread;

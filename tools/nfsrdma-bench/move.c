@@ -171,7 +171,7 @@ void bench_slot_done(struct bench_slot *slot, ssize_t n)
 {
 	struct bench_child *child = slot->child;
 	const struct bench_options *opts = child->team->opts;
-	uint64_t now = util_clock_ns();
+	uint64_t now = util_ticker_ns(&child->ticker);
 
 	child->outstanding--;
 	if (n < 0) {
@@ -189,7 +189,7 @@ void bench_slot_done(struct bench_slot *slot, ssize_t n)
 	move_counted(child, slot, now);
 	if (opts->verify && !child->write) {
 		move_verify(child, slot, child->buffers[slot->buffer]);
-		now = util_clock_ns();
+		now = util_ticker_ns(&child->ticker);
 	}
 	if (!child->chained) {
 		child->idle[child->nidle++] = slot;
@@ -223,7 +223,7 @@ static bool move_wait(struct bench_child *child, int timeout_ms)
 static void move_chained(struct bench_child *child)
 {
 	for (unsigned i = 0; i < child->team->opts->depth && move_goes_on(child); i++)
-		move_submit(child, &child->slots[i], util_clock_ns());
+		move_submit(child, &child->slots[i], util_ticker_ns(&child->ticker));
 	while (child->outstanding)
 		if (!move_wait(child, -1))
 			return;
@@ -252,11 +252,11 @@ static void move_paced(struct bench_child *child)
 	const struct bench_options *opts = child->team->opts;
 	uint64_t interval = opts->rate ? UTIL_NS_PER_S / opts->rate : 0;
 
-	child->due_ns = util_clock_ns();
+	child->due_ns = util_ticker_ns(&child->ticker);
 	for (child->nidle = 0; child->nidle < opts->depth; child->nidle++)
 		child->idle[child->nidle] = &child->slots[child->nidle];
 	while (child->outstanding || move_goes_on(child)) {
-		uint64_t now = util_clock_ns();
+		uint64_t now = util_ticker_ns(&child->ticker);
 
 		if (child->nidle && move_goes_on(child) && now >= child->due_ns) {
 			struct bench_slot *slot = child->idle[--child->nidle];
@@ -286,7 +286,7 @@ static void move_vectors(struct bench_child *child)
 	while (pieces > MOVE_PIECES || (pieces > 1 && rq.len % pieces))
 		pieces--;
 	while (move_goes_on(child)) {
-		move_start(child, slot, util_clock_ns());
+		move_start(child, slot, util_ticker_ns(&child->ticker));
 		rq.off = slot->off;
 		move_fill(child, slot, child->buffers[0]);
 		child->outstanding++;
@@ -330,7 +330,7 @@ static void stream_write(struct bench_child *child)
 	char *buf = child->buffers[0];
 
 	while (move_goes_on(child)) {
-		move_start(child, slot, util_clock_ns());
+		move_start(child, slot, util_ticker_ns(&child->ticker));
 		if (slot->off != start + have) { /* a new pass over the file */
 			if (!stream_transfer(child, start, have))
 				return;
@@ -346,7 +346,7 @@ static void stream_write(struct bench_child *child)
 			start += have;
 			have = 0;
 		}
-		move_counted(child, slot, util_clock_ns());
+		move_counted(child, slot, util_ticker_ns(&child->ticker));
 	}
 	if (!child->failed)
 		stream_transfer(child, start, have);
@@ -359,7 +359,7 @@ static void stream_read(struct bench_child *child)
 	struct bench_slot *slot = &child->slots[0];
 
 	while (move_goes_on(child)) {
-		move_start(child, slot, util_clock_ns());
+		move_start(child, slot, util_ticker_ns(&child->ticker));
 		if (slot->off < start || slot->off - start >= have) {
 			start = slot->off;
 			have = end - start < child->buffer_len ? end - start : child->buffer_len;
@@ -367,7 +367,7 @@ static void stream_read(struct bench_child *child)
 				return;
 		}
 		memcpy(child->record, (char *)child->buffers[0] + (slot->off - start), record);
-		move_counted(child, slot, util_clock_ns());
+		move_counted(child, slot, util_ticker_ns(&child->ticker));
 		if (child->team->opts->verify)
 			move_verify(child, slot, child->record);
 	}

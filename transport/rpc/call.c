@@ -192,14 +192,14 @@ static int submit_check(struct transport_core *core, struct transport_call *call
 	return link->ops->check_call(link, call);
 }
 
-static uint64_t call_end_ns(const struct transport_core *core, const struct transport_call *call)
+static uint64_t call_end_ns(struct transport_core *core, const struct transport_call *call)
 {
 	const struct transport_client_params *params = &core->client.params;
 	uint64_t end_ns;
 
 	if (!params->soft)
 		return call->deadline_ns;
-	end_ns = util_clock_ns() +
+	end_ns = transport_core_now(core) +
 		 transport_patience_ms(params->timeo_ms, params->retrans) * UTIL_NS_PER_MS;
 	if (call->deadline_ns && call->deadline_ns < end_ns)
 		return call->deadline_ns;

@@ -57,6 +57,7 @@ static int core_create(struct transport_core **corep, struct transport_ctx *ctx,
 	util_list_init(&core->client.sent);
 	util_list_init(&core->client.finished);
 	util_list_init(&core->idle);
+	util_ticker_init(&core->ticker, UTIL_TICKER_AUTO);
 	transport_core_ready_init(core);
 	err = transport_core_table_init(core);
 	if (err)
@@ -264,9 +265,9 @@ static bool connected(const struct transport_core *core)
 uint64_t transport_core_now(struct transport_core *core)
 {
 	if (!core->processing)
-		return util_clock_ns();
+		return util_ticker_ns(&core->ticker);
 	if (!core->now_ns)
-		core->now_ns = util_clock_ns();
+		core->now_ns = util_ticker_ns(&core->ticker);
 	return core->now_ns;
 }
 

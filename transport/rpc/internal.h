@@ -32,6 +32,7 @@ struct transport_core {
 	struct util_list idle; /* calls to be reused */
 	/* timers and readiness */
 	uint64_t timer_ns;	/* no call's time runs out before this; 0: none */
+	struct util_ticker ticker;
 	uint64_t now_ns;	/* the clock, as the last process() read it last; 0: not yet */
 	int epoll_fd, timer_fd; /* -1 until transport_client_fd() asks */
 	bool fd_asked;		/* since the last wait(): somebody may sleep on epoll_fd */

@@ -97,6 +97,7 @@ int verbs_cq_create(struct fabric_domain *base, uint32_t depth, struct fabric_cq
 	if (!cq)
 		return util_err_set(err, -ENOMEM, "an RDMA completion queue: out of memory");
 	cq->base.domain = base;
+	util_ticker_init(&cq->ticker, UTIL_TICKER_AUTO);
 	cq->epoll_fd = -1;
 	cq->slept = true;
 	util_list_init(&cq->conns);
@@ -211,7 +212,7 @@ static void look_at_channels(struct verbs_cq *cq)
 	if (!cq->slept && !util_list_empty(&cq->hot) && ++cq->polls < VERBS_LOOK_POLLS)
 		return;
 	cq->polls = 0;
-	now_ns = util_clock_ns();
+	now_ns = util_ticker_ns(&cq->ticker);
 	if (!cq->slept && now_ns < cq->look_ns)
 		return;
 	cq->slept = false;

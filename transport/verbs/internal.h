@@ -116,6 +116,7 @@ struct verbs_cq {
 	struct util_list hot;	  /* to be polled */
 	struct util_list waiting; /* have a deadline */
 	bool slept;		  /* armed since the channels were last looked at */
+	struct util_ticker ticker;
 	unsigned polls;		  /* since the clock was last read for look_ns */
 	uint64_t look_ns;	  /* look at the channels again at this time */
 	unsigned narmed;	  /* connections whose ibv_cq owes us an event */
