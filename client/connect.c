@@ -37,6 +37,8 @@ void client_params(const struct nfsrdma *mount, struct transport_client_params *
 	memset(params, 0, sizeof(*params));
 	params->proto = mount->proto == CLIENT_PROTO_TCP ? TRANSPORT_TCP : TRANSPORT_RDMA;
 	params->fabric = (enum transport_fabric)o->fabric;
+	if (o->iommu != IOMMU_SW_OFF && o->fabric == TRANSPORT_FABRIC_AUTO)
+		params->fabric = TRANSPORT_FABRIC_IWARP; /* it has one */
 	params->addr = mount->addr;
 	params->addr_len = mount->addr_len;
 	memcpy(params->server, mount->target.host,

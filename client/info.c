@@ -167,6 +167,8 @@ int nfsrdma_options_check(const char *opts)
 	util_err_clear(&err);
 	client_options_init(&o);
 	ret = client_options_parse(&o, opts, &err);
+	if (!ret)
+		ret = client_options_agree(&o, &err);
 	return ret ? client_fail_err(ret, &err) : 0;
 }
 

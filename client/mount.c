@@ -71,6 +71,8 @@ static int mount_options(struct nfsrdma *mount, const struct nfsrdma_options *o,
 	ret = client_options_parse(&mount->opts, o->opts, err);
 	if (!ret)
 		ret = client_target_query(&mount->target, &mount->opts, err);
+	if (!ret)
+		ret = client_options_agree(&mount->opts, err);
 	if (ret)
 		return ret;
 	mount->user_log = o->log;

@@ -473,3 +473,23 @@ int client_options_parse(struct client_options *o, const char *list, struct util
 	}
 	return 0;
 }
+
+int client_options_agree(const struct client_options *o, struct util_err *err)
+{
+	const char *other = NULL;
+
+	if (o->iommu == IOMMU_SW_OFF)
+		return 0;
+	if (o->proto == CLIENT_PROTO_TCP)
+		other = "proto=tcp";
+	else if (o->fallback_tcp)
+		other = "fallback=tcp";
+	else if (o->fabric == TRANSPORT_FABRIC_VERBS)
+		other = "fabric=verbs";
+	if (!other)
+		return 0;
+	return util_err_set(err, -EINVAL,
+			    "option iommu=%s: only fabric=iwarp is behind an IOMMU in software, "
+			    "not %s",
+			    iommu_sw_policy_name((enum iommu_sw_policy)o->iommu), other);
+}

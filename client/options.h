@@ -36,7 +36,7 @@ struct client_options {
 	bool no_readdirplus;
 	bool set_uid, set_gid;
 	uint32_t uid, gid;
-	uint32_t fabric; /* enum transport_fabric */
+	uint32_t fabric;     /* enum transport_fabric */
 	uint32_t mr_mode;    /* enum mr_mode */
 	uint32_t mr_monitor; /* enum mr_monitor_wish */
 	bool mr_verify;
@@ -44,7 +44,7 @@ struct client_options {
 	uint32_t hugepages; /* enum mr_hugepages */
 	int32_t numa_node;  /* -1: the device's */
 	uint32_t inline_size, slots;
-	uint32_t crc; /* enum fabric_crc */
+	uint32_t crc;	/* enum fabric_crc */
 	uint32_t iommu; /* enum iommu_sw_policy */
 	uint32_t iommu_inval_ns;
 	bool fallback_tcp;
@@ -60,6 +60,8 @@ enum client_mountproto {
 void client_options_init(struct client_options *o);
 /* A comma list, as after -o.  NULL is an empty one.  -EINVAL with err. */
 int client_options_parse(struct client_options *o, const char *list, struct util_err *err);
+/* Options that contradict each other.  -EINVAL with err. */
+int client_options_agree(const struct client_options *o, struct util_err *err);
 /* One option; value NULL: none was given. */
 int client_options_apply(struct client_options *o, const char *name, const char *value,
 			 struct util_err *err);

@@ -27,6 +27,25 @@ modelled() {
 		grep -q "modelled to take 2000 ns" "$T/modelled"
 }
 check "what is modelled is said to be" modelled
+auto() {
+	timeout 60 nfsrdma -v --stats -o "port=$RDMA_PORT,mountport=$TCP_PORT,iommu=strict" cp "$T/src" 127.0.0.1:/e/auto 2>"$T/auto" &&
+		grep -q "software IOMMU strict" "$T/auto" && ! grep -q "not verbs" "$T/auto"
+}
+check "iommu= alone asks for the fabric that has one" auto
+contradicts() { # WORD OPTIONS
+	local status
+	timeout 60 nfsrdma -o "port=$RDMA_PORT,mountport=$TCP_PORT,$2" ls 127.0.0.1:/e >"$T/out" 2>"$T/err"
+	status=$?
+	[ $status = 2 ] && [ "$(wc -l <"$T/err")" = 1 ] && ! [ -s "$T/out" ] && grep -q "iommu=.*fabric=iwarp.*not $1" "$T/err" || { echo "status $status"; cat "$T/err"; return 1; }
+}
+check "over TCP it is refused in one line" contradicts proto=tcp iommu=strict,proto=tcp
+check "over verbs, too" contradicts fabric=verbs fabric=verbs,iommu=lazy
+check "and where TCP might stand in" contradicts fallback=tcp fallback=tcp,iommu=passthrough
+tcp_url() { ! timeout 60 nfsrdma -o iommu=strict ls "nfs://127.0.0.1:$TCP_PORT/e?tcp" 2>"$T/err" && grep -q "iommu=strict: .*not proto=tcp" "$T/err"; }
+check "in a URL, too" tcp_url
+check "off contradicts nobody" timeout 60 nfsrdma -q -o "iommu=off,proto=tcp,port=$TCP_PORT,mountport=$TCP_PORT" ls 127.0.0.1:/e
+bench_contradicts() { timeout 60 "$BENCH" --sweep proto=rdma,tcp -o iommu=strict -i0 -s1m >"$T/out" 2>"$T/err"; [ $? = 2 ] && [ "$(wc -l <"$T/err")" = 1 ]; }
+check "the bench says so before anything is run" bench_contradicts
 check "the server stops cleanly" server_stop
 
 export TMPDIR=$T
