@@ -99,17 +99,19 @@ void iommu_sw_inval_sync(struct iommu_sw_inval_queue *queue, uint64_t bus, uint6
 
 #define SW_FLUSH_ENTRIES 256u
 #define SW_FLUSH_NS UINT64_C(10000000)
-#define SW_FLUSH_QUEUES 16u
+#define SW_FLUSH_SHIFT 58 /* the upper bits of 64 number the queues */
+#define SW_FLUSH_QUEUES (1u << (64 - SW_FLUSH_SHIFT))
 
 struct iommu_sw_flush_entry {
 	uint64_t bus, len, since_ns;
 };
 
 struct iommu_sw_flush_queue {
-	pthread_mutex_t lock; /* protects what follows; nests outside the invalidation queue's */
-	unsigned count;
+	_Atomic uint64_t owner; /* the thread's pthread_self(), 0: had none yet */
+	pthread_mutex_t lock;	/* protects what follows; nests outside the invalidation queue's */
+	_Atomic unsigned count; /* others may look whether it is 0 */
 	uint64_t most;
-	struct iommu_sw_flush_entry entry[SW_FLUSH_ENTRIES];
+	struct iommu_sw_flush_entry *entry; /* SW_FLUSH_ENTRIES; NULL: never used */
 } __attribute__((aligned(64)));
 
 struct sw_flush {
@@ -120,7 +122,8 @@ struct sw_flush {
 	bool has_timer;
 	pthread_mutex_t timer_lock; /* protects what follows; a leaf */
 	pthread_cond_t timer_cond;
-	uint64_t due_ns; /* when the timer is to flush, 0: nothing is queued */
+	_Atomic uint64_t
+		due_ns; /* when the timer is to flush, 0: nothing is queued; read without */
 	bool stop;
 	_Atomic uint64_t batches, flushed, delay_most_ns;
 };

@@ -7,13 +7,19 @@
  * the wait.  The device is software, so the one who rang carries the ring out.  What hardware would
  * take for it can be modelled, as a wait on the CPU, which is how a driver waits too.
  *
- * Lazy mode.  Unmapped ranges are gathered in flush queues of 256 entries.  Threads are spread over
- * 16 of them by their identity, so that they seldom meet at a lock.  A queue that is full is
- * flushed by the thread that comes with the next range; every queue is flushed by the timer, 10 ms
- * after the first range was queued: one thread that sleeps while nothing is queued.  One flush
- * makes the whole IOTLB forget, then the bus addresses are free for others; never before, or a
- * stale entry would lead to the wrong memory.
+ * Lazy mode.  Unmapped ranges are gathered in flush queues of 256 entries, one for each thread, so
+ * that nobody but the timer meets a thread at its lock.  A queue that is full is flushed by the
+ * thread that comes with the next range; every queue is flushed by the timer, 10 ms after the first
+ * range was queued: one thread that sleeps while nothing is queued.  One flush makes the whole
+ * IOTLB forget, then the bus addresses are free for others; never before, or a stale entry would
+ * lead to the wrong memory.
+ *
+ * Threads come and go without telling.  A queue is found by its owner's identity, from a place
+ * that follows from it onwards, and is never given back; when all have had an owner, a newcomer
+ * takes over one that is empty.  Were its owner still there, it would take another in its turn:
+ * ownership only keeps threads apart, the lock keeps them safe.
  */
+#include <stdlib.h>
 #include <time.h>
 
 #include "iommu-aware/swiommu.h"
@@ -140,8 +146,14 @@ static void *timer_main(void *arg)
 	return NULL;
 }
 
+/*
+ * Armed already: the timer will yet take the locks of all queues, this one's too, and finds what
+ * was queued before.  For had it been there already, it would have disarmed itself before that.
+ */
 static void timer_arm(struct sw_flush *flush, uint64_t due_ns)
 {
+	if (atomic_load_explicit(&flush->due_ns, memory_order_relaxed))
+		return;
 	pthread_mutex_lock(&flush->timer_lock);
 	if (!flush->due_ns) {
 		flush->due_ns = due_ns;
@@ -150,27 +162,81 @@ static void timer_arm(struct sw_flush *flush, uint64_t due_ns)
 	pthread_mutex_unlock(&flush->timer_lock);
 }
 
+/* The first from start that is self's or nobody's yet. */
+static struct iommu_sw_flush_queue *find_queue(struct sw_flush *flush, uint64_t self,
+					       unsigned start)
+{
+	for (unsigned i = 0; i < SW_FLUSH_QUEUES; i++) {
+		struct iommu_sw_flush_queue *queue = &flush->queue[(start + i) % SW_FLUSH_QUEUES];
+		uint64_t owner = atomic_load_explicit(&queue->owner, memory_order_relaxed);
+
+		if (owner == self ||
+		    (!owner && atomic_compare_exchange_strong(&queue->owner, &owner, self)))
+			return queue;
+	}
+	return NULL;
+}
+
+/* One that holds nothing, whoever had it; if there is none, any. */
+static struct iommu_sw_flush_queue *take_over(struct sw_flush *flush, uint64_t self, unsigned start)
+{
+	for (unsigned i = 0; i < SW_FLUSH_QUEUES; i++) {
+		struct iommu_sw_flush_queue *queue = &flush->queue[(start + i) % SW_FLUSH_QUEUES];
+		uint64_t owner = atomic_load_explicit(&queue->owner, memory_order_relaxed);
+
+		if (!atomic_load_explicit(&queue->count, memory_order_relaxed) &&
+		    atomic_compare_exchange_strong(&queue->owner, &owner, self))
+			return queue;
+	}
+	return &flush->queue[start];
+}
+
 static struct iommu_sw_flush_queue *my_queue(struct sw_flush *flush)
 {
-	uint64_t self = (uint64_t)pthread_self() * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t self = (uint64_t)pthread_self();
+	unsigned start = (unsigned)(self * UINT64_C(0x9e3779b97f4a7c15) >> SW_FLUSH_SHIFT);
+	struct iommu_sw_flush_queue *queue = find_queue(flush, self, start);
 
-	return &flush->queue[self >> 60];
+	return queue ? queue : take_over(flush, self, start);
+}
+
+/* The queue's lock is held.  A queue gets its memory when it is first used. */
+static bool queue_room(struct sw_flush *flush, struct iommu_sw_flush_queue *queue)
+{
+	if (queue->count == SW_FLUSH_ENTRIES)
+		flush_queue(flush, queue);
+	if (!queue->entry)
+		queue->entry = calloc(SW_FLUSH_ENTRIES, sizeof(*queue->entry));
+	return queue->entry;
+}
+
+/* Without memory to remember it, the range is flushed by itself. */
+static void flush_now(struct sw_flush *flush, uint64_t bus, uint64_t len)
+{
+	iommu_sw_inval_sync(flush->inval, bus, len);
+	iommu_space_free(flush->space, bus, len);
+	atomic_fetch_add_explicit(&flush->batches, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&flush->flushed, 1, memory_order_relaxed);
 }
 
 void iommu_sw_flush_add(struct sw_flush *flush, uint64_t bus, uint64_t len)
 {
 	struct iommu_sw_flush_queue *queue = my_queue(flush);
 	uint64_t now = util_clock_ns();
+	bool room;
 
 	pthread_mutex_lock(&queue->lock);
-	if (queue->count == SW_FLUSH_ENTRIES)
-		flush_queue(flush, queue);
-	queue->entry[queue->count++] = (struct iommu_sw_flush_entry){bus, len, now};
-	if (queue->count > queue->most)
-		queue->most = queue->count;
+	room = queue_room(flush, queue);
+	if (room) {
+		queue->entry[queue->count++] = (struct iommu_sw_flush_entry){bus, len, now};
+		if (queue->count > queue->most)
+			queue->most = queue->count;
+	}
 	pthread_mutex_unlock(&queue->lock);
-	/* After the entry is there: a timer that has just looked is armed again. */
-	timer_arm(flush, now + SW_FLUSH_NS);
+	if (room) /* after the entry is there: a timer that has just looked is armed again */
+		timer_arm(flush, now + SW_FLUSH_NS);
+	else
+		flush_now(flush, bus, len);
 }
 
 uint64_t iommu_sw_flush_queued(struct sw_flush *flush, uint64_t *mostp)
@@ -192,8 +258,10 @@ uint64_t iommu_sw_flush_queued(struct sw_flush *flush, uint64_t *mostp)
 
 static void locks_fini(struct sw_flush *flush)
 {
-	for (unsigned i = 0; i < SW_FLUSH_QUEUES; i++)
+	for (unsigned i = 0; i < SW_FLUSH_QUEUES; i++) {
 		pthread_mutex_destroy(&flush->queue[i].lock);
+		free(flush->queue[i].entry);
+	}
 	pthread_cond_destroy(&flush->timer_cond);
 	pthread_mutex_destroy(&flush->timer_lock);
 }

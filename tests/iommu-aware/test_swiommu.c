@@ -195,6 +195,63 @@ Test(iommu_swiommu, the_end_flushes_what_is_queued)
 	}
 }
 
+/* Threads that unmap once each; together: all are there before the first one ends. */
+struct crowd {
+	struct iommu_sw *sw;
+	pthread_barrier_t barrier;
+	bool together;
+};
+
+static void *unmap_once(void *arg)
+{
+	struct crowd *crowd = arg;
+
+	iommu_sw_unmap(crowd->sw, map(crowd->sw, 0x7000000, 4096, 4096), 4096);
+	if (crowd->together)
+		pthread_barrier_wait(&crowd->barrier);
+	return NULL;
+}
+
+static struct iommu_sw_stats crowd_run(unsigned threads, bool together)
+{
+	struct crowd crowd = {.sw = made(IOMMU_SW_LAZY), .together = together};
+	struct iommu_sw_stats stats;
+	pthread_t thread[200];
+
+	pthread_barrier_init(&crowd.barrier, NULL, threads);
+	for (unsigned i = 0; i < threads; i++) {
+		cr_assert_eq(pthread_create(&thread[i], NULL, unmap_once, &crowd), 0);
+		if (!together)
+			pthread_join(thread[i], NULL);
+	}
+	for (unsigned i = 0; together && i < threads; i++)
+		pthread_join(thread[i], NULL);
+	iommu_sw_flush(crowd.sw);
+	stats = stats_of(crowd.sw);
+	iommu_sw_destroy(crowd.sw);
+	pthread_barrier_destroy(&crowd.barrier);
+	return stats;
+}
+
+Test(iommu_swiommu, each_thread_has_a_flush_queue_of_its_own)
+{
+	struct iommu_sw_stats stats = crowd_run(SW_FLUSH_QUEUES, true);
+
+	cr_expect_eq(stats.queued_most, 1);
+	cr_expect_eq(stats.flushed, SW_FLUSH_QUEUES);
+	cr_expect_eq(stats.bus_bytes_now, 0);
+}
+
+Test(iommu_swiommu, nothing_is_lost_with_threads_that_end_or_are_too_many)
+{
+	for (unsigned together = 0; together < 2; together++) {
+		struct iommu_sw_stats stats = crowd_run(200, together);
+
+		cr_expect_eq(stats.flushed, 200);
+		cr_expect_eq(stats.bus_bytes_now, 0);
+	}
+}
+
 Test(iommu_swiommu, what_was_walked_before_an_invalidation_is_not_kept)
 {
 	static struct sw_tlb tlb;
