@@ -126,6 +126,7 @@ def main():
     p.add_argument("--dir", default="/dev/shm")
     p.add_argument("--work", default=f"{SRC}/build/benchmarks")
     a = p.parse_args()
+    a.build_dir, a.work = os.path.abspath(a.build_dir), os.path.abspath(a.work)  # they go to programs that run elsewhere
     for name in a.sections or SECTIONS if a.action == "run" else ():
         run_section(a, name)
     if a.action == "write":

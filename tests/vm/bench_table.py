@@ -32,8 +32,8 @@ def calls(folder, case, record, depth, n):
 
 
 def calls_per_io(folder, case, record, depth):
-    few, many = (calls(folder, case, record, depth, n) for n in (16, 80))
-    return [(m - f) / (2 * 64) for f, m in zip(few, many)]
+    few, many = (calls(folder, case, record, depth, n) for n in (64, 320))
+    return [(m - f) / (2 * 256) for f, m in zip(few, many)]
 
 
 def one(folder, name):
@@ -83,7 +83,7 @@ def served(a):
     for c in a.cases:
         for record in a.records:
             for depth in (1, 8):
-                name = f"{a.folder}/{c}.{record}.{depth}.calls80"
+                name = f"{a.folder}/{c}.{record}.{depth}.calls320"
                 before, after = ([int(x) for x in line.split()] for line in open(f"{name}.served"))
                 said = {NAMES[t["name"]]: t["bytes"] for t in json.load(open(f"{name}.json"))["tests"]}
                 if (said["READ"], said["WRITE"]) != (after[0] - before[0], after[1] - before[1]):
