@@ -72,4 +72,15 @@ document() {
 check "per-io in strict mode waits for an invalidation per I/O, pool and window for none" document
 check "the text has look-ups, maps and flushes" grep -qE 'iommu=strict mr=per-io.*look-ups.*maps.*flushes' "$T/out"
 check "the page has the cases" grep -q 'iommu=strict mr=per-io' "$T/page.html"
+all_say_modelled() { # the text's table, CSV, page, pictures and a comparison, in each line with a policy and in no other
+	timeout 100 "$BENCH" -o fabric=iwarp,iommu-inval-ns=2000 --sweep iommu=off,strict --rounds 1 -i0 -+n -s1m -r256k -t1 \
+		--report "$T/page.html" --json "$T/m.json" --csv "$T/m.csv" >"$T/out" &&
+		grep -q '^#   iommu=strict modelled ' "$T/out" && ! grep -q '^#   iommu=off.*modelled' "$T/out" &&
+		grep -q '^iommu=strict modelled,' "$T/m.csv" && grep -q '^iommu=off,' "$T/m.csv" &&
+		grep -q '"case">iommu=strict modelled<' "$T/page.html" && grep -q 'modelled to take 2000 ns' "$T/m.json" &&
+		timeout 100 "$BENCH" -o fabric=iwarp,iommu=strict,iommu-inval-ns=2000 -i0 -+n -s1m -r256k --json "$T/p.json" --csv "$T/p.csv" >"$T/out" &&
+		grep -q '^# .*modelled to take 2000 ns' "$T/out" && grep -q '^modelled,' "$T/p.csv" &&
+		"$BENCH" --compare "$T/p.json" "$T/p.json" | grep -q modelled
+}
+check "whatever shows modelled figures says so" all_say_modelled
 finish

@@ -68,6 +68,16 @@ static void rows_one(struct doc_row *row, const json_t *run, const char *label, 
 	row->has_interval = row->ratio_high > 0;
 }
 
+/* Invalidations of the software IOMMU that were made to last (iommu-inval-ns): its figures are not
+ * measurements, and whatever shows them says so. */
+static bool rows_modelled(const json_t *run)
+{
+	const char *iommu =
+		json_string_value(json_object_get(json_object_get(run, "env"), "iommu"));
+
+	return iommu && strstr(iommu, "modelled");
+}
+
 /* "mr=pool proto=rdma": kept in the document, so that it lives as long. */
 static const char *rows_label(json_t *run)
 {
@@ -85,6 +95,8 @@ static const char *rows_label(json_t *run)
 		snprintf(label + len, sizeof(label) - len, "%s%s=%s", len ? " " : "", key,
 			 text ? text : "");
 	}
+	if (rows_modelled(run))
+		snprintf(label + strlen(label), sizeof(label) - strlen(label), " modelled");
 	json_object_set_new(run, "label", json_string(label));
 	known = json_string_value(json_object_get(run, "label"));
 	return known ? known : "";
@@ -119,7 +131,8 @@ int doc_rows(const json_t *doc, struct doc_row **rowsp, unsigned *countp)
 
 	if (!rows)
 		return -ENOMEM;
-	n = rows_tests(rows, NULL, "", json_object_get(doc, "tests"));
+	n = rows_tests(rows, NULL, rows_modelled(doc) ? "modelled" : "",
+		       json_object_get(doc, "tests"));
 	for (size_t i = 0; i < json_array_size(runs); i++) {
 		json_t *run = json_array_get(runs, i);
 

@@ -374,6 +374,9 @@ static void html_row(const struct html_page *page, const struct doc_row *row)
 	html_per_io(out, row, "ledger", "pages_charged");
 	html_per_io(out, row, "ledger", "windows_bound");
 	html_per_io(out, row, "transport", "doorbells");
+	html_per_io(out, row, "ledger", "iotlb_lookups");
+	html_per_io(out, row, "ledger", "iotlb_misses");
+	html_per_io(out, row, "ledger", "iommu_flushes");
 	fputs("</tr>\n", out);
 }
 
@@ -383,7 +386,7 @@ static void html_tables(const struct html_page *page)
 	      "id=\"figures\">\n<tr><th>case</th><th>MB/s"
 	      "</th><th>least .. most</th><th>ratio [95 %]</th><th>CPU s/GiB</th><th>p50 us</th>"
 	      "<th>p99 us</th><th>reg.</th><th>maps</th><th>pins</th>"
-	      "<th>binds</th><th>bells</th></tr>\n",
+	      "<th>binds</th><th>bells</th><th>IOTLB</th><th>misses</th><th>flushes</th></tr>\n",
 	      page->out);
 	for (unsigned i = 0; i < page->count; i++) {
 		bool leads = true;
@@ -392,7 +395,7 @@ static void html_tables(const struct html_page *page)
 			leads = !doc_row_same_test(&page->rows[k], &page->rows[i]);
 		if (!leads)
 			continue;
-		fprintf(page->out, "<tr class=\"t\"><td colspan=\"12\">%u ",
+		fprintf(page->out, "<tr class=\"t\"><td colspan=\"15\">%u ",
 			page->rows[i].children);
 		picture_text(page->out, page->rows[i].name);
 		fprintf(page->out, ", files of %.0f kB, records of %.0f kB</td></tr>\n",
@@ -401,9 +404,12 @@ static void html_tables(const struct html_page *page)
 			if (doc_row_same_test(&page->rows[k], &page->rows[i]))
 				html_row(page, &page->rows[k]);
 	}
-	fputs("</table></div><p class=\"mute\">The last five columns are counts per I/O, from the "
+	fputs("</table></div><p class=\"mute\">The last eight columns are counts per I/O, from the "
 	      "library's own ledger: memory registrations, IOVA maps, pages pinned, windows bound, "
-	      "doorbells. Where fabric is iwarp or proto is tcp, the network card's "
+	      "doorbells, and of the software IOMMU (-o iommu=) look-ups in its IOTLB, misses, and "
+	      "flushes that were waited for. Cases that are called modelled had their flushes "
+	      "prolonged (iommu-inval-ns): they are no measurements. Where fabric is iwarp or "
+	      "proto is tcp, the network card's "
 	      "driver still maps each packet: only an RDMA card is spared that.</p>\n",
 	      page->out);
 }
