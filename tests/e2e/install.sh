@@ -10,7 +10,7 @@ prefix=$(sed -n 's/^prefix=//p' "$BUILD/client/nfsrdma.pc")
 check "make install DESTDIR=... works" make -s -C "$BUILD" install DESTDIR="$D"
 for f in bin/nfsrdma bin/nfsrdma-bench bin/nfsrdma-iommu sbin/nfsrdmad include/nfsrdma.h lib/libnfsrdma.so lib/pkgconfig/nfsrdma.pc \
 	share/man/man1/nfsrdma.1 share/man/man1/nfsrdma-bench.1 share/man/man1/nfsrdma-iommu.1 share/man/man3/libnfsrdma.3 share/man/man8/nfsrdmad.8 \
-	share/nfsrdma/NOTES.md share/nfsrdma/other-iommu-figures.csv share/nfsrdma/cx3-mend-2021.csv; do
+	share/bash-completion/completions/nfsrdma-iommu share/nfsrdma/NOTES.md share/nfsrdma/other-iommu-figures.csv share/nfsrdma/cx3-mend-2021.csv; do
 	check "it installs $f" test -s "$D$prefix/$f"
 done
 check "the model reads the figures that are installed" eval "'$D$prefix/bin/nfsrdma-iommu' model --figures '$D$prefix/share/nfsrdma/cx3-iozone-2021.csv' --json | cmp - <('$D$prefix/bin/nfsrdma-iommu' model --json)"

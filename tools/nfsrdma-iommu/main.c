@@ -21,6 +21,7 @@ static const struct {
 
 static const char help[] =
 	"usage: nfsrdma-iommu COMMAND [OPTIONS]\n"
+	"       nfsrdma-iommu --help | --version\n"
 	"\n"
 	"  show [--root DIR] [--device D] [--json]\n"
 	"      facts about this machine and its RDMA devices, the policy that follows, advice\n"
@@ -34,7 +35,8 @@ static const char help[] =
 	"      how fast I/O addresses are allocated, side by side with a tree under one lock\n"
 	"  model [--figures CSV] [--costs JSON] [--threads N] [--record SIZE] [--link GBITS] "
 	"[--inval-us US]\n"
-	"        [--policy P] [--mode M] [--cases] [--json]\n"
+	"        [--policy off|passthrough|lazy|strict|all] [--mode pool|window|per-io|all] [--cases] "
+	"[--json]\n"
 	"      throughput by a queueing model, against published figures\n"
 	"\n"
 	"nfsrdma-iommu(1) describes them.\n";
@@ -70,6 +72,17 @@ bool tool_number(const char *command, const char *option, const char *text, uint
 	return false;
 }
 
+static int tool_help(void)
+{
+	fputs(help, stdout);
+	return fflush(stdout) ? 1 : 0;
+}
+
+static bool tool_wants_help(const char *arg)
+{
+	return !strcmp(arg, "--help") || !strcmp(arg, "-h");
+}
+
 int main(int argc, char **argv)
 {
 	if (util_stdio_reserve())
@@ -78,10 +91,9 @@ int main(int argc, char **argv)
 		fputs(help, stderr);
 		return TOOL_USAGE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		fputs(help, stdout);
-		return fflush(stdout) ? 1 : 0;
-	}
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (tool_wants_help(argv[i]))
+			return tool_help();
 	if (!strcmp(argv[1], "--version")) {
 		printf("nfsrdma-iommu %s\n", NFSRDMA_VERSION);
 		return fflush(stdout) ? 1 : 0;
