@@ -9,6 +9,7 @@
 #ifndef NFSRDMA_IOMMU_H
 #define NFSRDMA_IOMMU_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -351,6 +352,36 @@ void iommu_sw_revoke(struct iommu_sw *sw, uint64_t bus, uint64_t len);
  */
 void *iommu_sw_translate(struct iommu_sw *sw, uint64_t bus, uint64_t len, unsigned right,
 			 struct iommu_sw_fault *fault);
+
+/*
+ * The entry of the IOTLB that was looked up last for some right, so that the next look-up of the same
+ * page for that right is a few instructions.  One thread's at a time; begins as zeros.  It is good until
+ * anything is invalidated, as the entry itself at most would be, and a use of it is counted as the
+ * look-up it is.
+ */
+struct iommu_sw_last {
+	const _Atomic uint64_t *epoch; /* the IOTLB's invalidations so far, */
+	uint64_t seen;		       /* and how many they were when the entry was looked up */
+	_Atomic uint64_t *lookups;
+	uint64_t bus, len; /* the page; len 0: none */
+	uint64_t delta;	   /* from bus address to address */
+};
+
+/* [bus, bus + len) if it lies in that page, else NULL. */
+static inline void *iommu_sw_last_find(struct iommu_sw_last *last, uint64_t bus, uint64_t len)
+{
+	uint64_t off = bus - last->bus;
+
+	if (off >= last->len || len > last->len - off ||
+	    atomic_load_explicit(last->epoch, memory_order_acquire) != last->seen)
+		return NULL;
+	atomic_fetch_add_explicit(last->lookups, 1, memory_order_relaxed);
+	return (void *)(uintptr_t)(bus + last->delta);
+}
+
+/* As iommu_sw_translate(), which fills *last if the range lies in one page. */
+void *iommu_sw_translate_last(struct iommu_sw *sw, uint64_t bus, uint64_t len, unsigned right,
+			      struct iommu_sw_fault *fault, struct iommu_sw_last *last);
 /* Empty all flush queues. */
 void iommu_sw_flush(struct iommu_sw *sw);
 void iommu_sw_stats(struct iommu_sw *sw, struct iommu_sw_stats *stats);

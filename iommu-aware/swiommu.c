@@ -197,9 +197,34 @@ static uint64_t walk(struct iommu_sw *sw, uint64_t bus)
 	return leaf;
 }
 
+/* What leaf, looked up when epoch was the IOTLB's, says of the page around bus. */
+static void remember(struct iommu_sw *sw, struct iommu_sw_last *last, uint64_t bus, uint64_t leaf,
+		     uint64_t epoch)
+{
+	uint64_t size = SW_LEAF_SIZE(leaf);
+
+	*last = (struct iommu_sw_last){
+		.epoch = &sw->tlb.epoch,
+		.seen = epoch,
+		.lookups = &sw->lookups,
+		.bus = bus & ~(size - 1),
+		.len = size,
+		.delta = SW_LEAF_ADDR(leaf) - (bus & ~(size - 1)),
+	};
+}
+
 void *iommu_sw_translate(struct iommu_sw *sw, uint64_t bus, uint64_t len, unsigned right,
 			 struct iommu_sw_fault *fault)
 {
+	struct iommu_sw_last last;
+
+	return iommu_sw_translate_last(sw, bus, len, right, fault, &last);
+}
+
+void *iommu_sw_translate_last(struct iommu_sw *sw, uint64_t bus, uint64_t len, unsigned right,
+			      struct iommu_sw_fault *fault, struct iommu_sw_last *last)
+{
+	const uint64_t epoch = iommu_sw_tlb_epoch(&sw->tlb); /* before the look-up */
 	uint64_t start = 0, lookups = 0, off = 0, leaf = 0;
 
 	if (sw->policy == IOMMU_SW_PASSTHROUGH)
@@ -224,6 +249,8 @@ void *iommu_sw_translate(struct iommu_sw *sw, uint64_t bus, uint64_t len, unsign
 		off += SW_LEAF_SIZE(leaf) - within;
 	} while (off < len);
 	atomic_fetch_add_explicit(&sw->lookups, lookups, memory_order_relaxed);
+	if (start && lookups == 1)
+		remember(sw, last, bus, leaf, epoch);
 	return start ? (void *)(uintptr_t)start : refuse(sw, fault, bus + off, right, leaf);
 }
 

@@ -124,6 +124,8 @@ struct mr_memory {
 
 const char *mr_backing_name(enum mr_backing backing);
 size_t mr_backing_page(enum mr_backing backing);
+/* What its memory is aligned to: the pages it is made of, or hopes for. */
+size_t mr_backing_align(enum mr_backing backing);
 /* Tries best, then what is below it and fits len.  Faulted in.  -ENOMEM. */
 int mr_memory_map(struct mr_memory *memory, size_t len, enum mr_backing best, int node,
 		  struct util_err *err);

@@ -40,7 +40,7 @@ size_t mr_backing_page(enum mr_backing backing)
 	return sizes[backing];
 }
 
-static size_t mr_backing_align(enum mr_backing backing)
+size_t mr_backing_align(enum mr_backing backing)
 {
 	return backing == MR_BACKING_THP ? MR_HUGE : mr_backing_page(backing);
 }

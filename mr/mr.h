@@ -80,8 +80,9 @@ struct mr_provider_ops {
 	const char *name; /* "iwarp", "verbs", "plain", "fake" */
 	/*
 	 * Register [addr, addr+len) with access bits.  Synchronous.  *reg is set only on success.
-	 * page_size is the backing of the memory (4096, 2 MiB, 1 GiB): congruence of the region
-	 * address and the page accounting follow it.
+	 * page_size is the backing of the memory (4096, 2 MiB, 1 GiB; 2 MiB also where transparent
+	 * huge pages were asked for): congruence of the region address, the page accounting and
+	 * the leaves of a software IOMMU follow it.
 	 * -ENOMEM: limit (err names which, the number and the remedy) or memory; -EFAULT: the
 	 * memory cannot be pinned writable; -EINVAL; -ENOSPC: the device's table is full.
 	 */

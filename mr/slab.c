@@ -86,6 +86,9 @@ int mr_slab_create(struct mr_pool *pool, enum mr_kind kind, size_t len, struct m
 		goto err_free;
 	region.addr = slab->memory.addr;
 	region.page_size = mr_backing_page(slab->memory.backing);
+	/* Transparent huge pages were asked for; whether they came only the kernel knows. */
+	if (len % mr_backing_align(slab->memory.backing) == 0)
+		region.page_size = mr_backing_align(slab->memory.backing);
 	if (pool->keyless)
 		slab->reg = (struct mr_registration){.addr = region.addr, .len = len};
 	else

@@ -57,12 +57,16 @@ check "the table of policies and modes is made" sweep
 document() {
 	python3 - "$T/sweep.json" <<-'PY'
 		import json, sys
+		try: thp = "[never]" not in open("/sys/kernel/mm/transparent_hugepage/enabled").read()
+		except OSError: thp = False
 		for r in json.load(open(sys.argv[1]))["runs"]:
 		    policy, mode = r["set"]["iommu"], r["set"]["mr"]
 		    for t in r["tests"]:
 		        l, what = t["ledger"], (policy, mode, t["name"], t["ledger"])
 		        assert l["iommu_faults"] == 0, what
 		        assert (l["iotlb_lookups_per_io"] >= 4) == (policy != "off"), what
+		        if mode != "per-io" and thp: assert l["iotlb_lookups_per_io"] < 32, ("a slab is mapped by leaves of 2 MiB", what)
+		        if mode == "per-io" and policy != "off": assert l["iotlb_lookups_per_io"] >= 64, ("one page after the other", what)
 		        if mode != "per-io" or policy == "off": assert l["iova_maps"] == l["iova_unmaps"] == l["iommu_flushes"] == 0, what
 		        else: assert l["iova_maps_per_io"] >= 1, what
 		        if mode == "per-io" and policy == "strict": assert l["iommu_flushes"] == l["iova_unmaps"] > 0, what

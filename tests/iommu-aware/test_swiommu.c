@@ -16,12 +16,16 @@
 
 TestSuite(iommu_swiommu, .timeout = 60);
 
+/* What this thread looked up last of the one it made, by right. */
+static _Thread_local struct iommu_sw_last last_of[RW + 1];
+
 static struct iommu_sw *made(enum iommu_sw_policy policy)
 {
 	const struct iommu_sw_options opts = {.policy = policy};
 	struct iommu_sw *sw;
 
 	cr_assert_eq(iommu_sw_create(&sw, &opts), 0);
+	memset(last_of, 0, sizeof(last_of));
 	return sw;
 }
 
@@ -46,11 +50,19 @@ static uint64_t map(struct iommu_sw *sw, uint64_t addr, uint64_t len, uint64_t p
 	return bus;
 }
 
-static void *look(struct iommu_sw *sw, uint64_t bus, uint64_t len)
+/* As the fabric does it: what was looked up last, then the IOMMU. */
+static void *use(struct iommu_sw *sw, uint64_t bus, uint64_t len, unsigned right)
 {
+	struct iommu_sw_last *last = &last_of[right];
+	void *ptr = iommu_sw_last_find(last, bus, len);
 	struct iommu_sw_fault fault;
 
-	return iommu_sw_translate(sw, bus, len, IOMMU_SW_READ, &fault);
+	return ptr ? ptr : iommu_sw_translate_last(sw, bus, len, right, &fault, last);
+}
+
+static void *look(struct iommu_sw *sw, uint64_t bus, uint64_t len)
+{
+	return use(sw, bus, len, IOMMU_SW_READ);
 }
 
 Test(iommu_swiommu, off_is_no_iommu_and_passthrough_changes_no_address)
@@ -110,6 +122,34 @@ Test(iommu_swiommu, a_use_after_unmap_gets_through_in_lazy_mode_until_the_flush)
 	}
 	cr_expect(stale, "the IOTLB's entry lived on");
 	cr_expect_eq(stats_of(sw).flushes, 0, "nobody waited for an invalidation");
+	iommu_sw_destroy(sw);
+}
+
+Test(iommu_swiommu, what_was_looked_up_last_is_good_until_something_is_invalidated)
+{
+	struct iommu_sw *sw = made(IOMMU_SW_STRICT);
+	struct iommu_sw_last *last = &last_of[IOMMU_SW_READ];
+	uint64_t bus = map(sw, 0x7000000, 8192, 4096), other = map(sw, 0x9000000, 4096, 4096);
+	uint64_t lookups;
+
+	cr_expect_null(iommu_sw_last_find(last, bus, 1), "nothing was looked up yet");
+	cr_assert_eq(look(sw, bus + 100, 8), at(0x7000064));
+	lookups = stats_of(sw).lookups;
+	cr_expect_eq(iommu_sw_last_find(last, bus, 4096), at(0x7000000));
+	cr_expect_eq(iommu_sw_last_find(last, bus + 4095, 1), at(0x7000fff));
+	cr_expect_eq(stats_of(sw).lookups, lookups + 2, "each use is counted");
+	cr_expect_null(iommu_sw_last_find(last, bus, 4097), "the next page is another");
+	cr_expect_null(iommu_sw_last_find(last, bus + 4096, 1));
+	cr_expect_null(iommu_sw_last_find(last, bus - 1, 2));
+	cr_expect_null(iommu_sw_last_find(last, bus + 1, UINT64_MAX));
+	cr_expect_null(iommu_sw_last_find(&last_of[IOMMU_SW_WRITE], bus, 1), "another right");
+	iommu_sw_unmap(sw, other, 4096);
+	cr_expect_null(iommu_sw_last_find(last, bus, 1), "anything was invalidated");
+	cr_expect_eq(look(sw, bus, 8192), at(0x7000000), "two pages are none to remember");
+	cr_expect_null(iommu_sw_last_find(last, bus, 1));
+	cr_expect_eq(look(sw, bus, 1), at(0x7000000));
+	iommu_sw_unmap(sw, bus, 8192);
+	cr_expect_null(iommu_sw_last_find(last, bus, 1));
 	iommu_sw_destroy(sw);
 }
 
@@ -376,8 +416,7 @@ static void model_use(struct iommu_sw *sw, const struct mapping *m, uint64_t *se
 	uint64_t off = next_random(seed) % m->len, len = 1 + next_random(seed) % (m->len - off);
 	unsigned right = 1 + next_random(seed) % 2;
 	uint64_t hole_end = m->hole + m->hole_len;
-	struct iommu_sw_fault fault;
-	void *ptr = iommu_sw_translate(sw, m->bus + off, len, right, &fault);
+	void *ptr = use(sw, m->bus + off, len, right);
 	bool torn = m->hole_len && m->bus + off < hole_end && m->hole < m->bus + off + len;
 
 	if (torn || !(m->rights & right))

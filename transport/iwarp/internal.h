@@ -306,6 +306,7 @@ struct iwarp_conn {
 	struct iwarp_rq rq;
 	struct iwarp_responses responses;
 	struct iommu_sw_fault iommu_fault; /* right 0: none */
+	struct iommu_sw_last iommu_read_last, iommu_write_last;
 	struct iwarp_rx rx;
 	struct iwarp_tx tx;
 };
@@ -480,8 +481,10 @@ void iwarp_tx_nudge(struct iwarp_conn *conn);
 
 /* translate.c */
 /* iwarp_stags_hold(), and then hold->ptr is what the IOMMU says of the first len bytes. */
-enum iwarp_denial iwarp_hold(struct iwarp_conn *conn, const struct iwarp_access *access,
-			     uint64_t len, struct iwarp_hold *hold);
+enum iwarp_denial iwarp_hold_to_read(struct iwarp_conn *conn, const struct iwarp_access *access,
+				     uint64_t len, struct iwarp_hold *hold);
+enum iwarp_denial iwarp_hold_to_write(struct iwarp_conn *conn, const struct iwarp_access *access,
+				      uint64_t len, struct iwarp_hold *hold);
 /* What the IOMMU refused, in words; NULL: it refused nothing.  Returns buf. */
 const char *iwarp_iommu_fault_text(const struct iwarp_conn *conn, char *buf, size_t len);
 

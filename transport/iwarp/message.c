@@ -33,7 +33,7 @@ enum iwarp_denial iwarp_message_hold(struct iwarp_conn *conn, uint64_t to, uint6
 		.conn = conn->serial,
 	};
 
-	return iwarp_hold(conn, &access, touched, hold);
+	return iwarp_hold_to_write(conn, &access, touched, hold);
 }
 
 /* RFC 5041 section 7.1; rights are RDMAP's business (RFC 5040 section 4.8). */

@@ -15,13 +15,13 @@
 
 #include "transport/iwarp/internal.h"
 
-/* Apart, so that who has no IOMMU passes by. */
+/* What was not looked up last.  Apart, so that who has no IOMMU passes by. */
 static enum iwarp_denial __attribute__((noinline))
-translate(struct iwarp_conn *conn, unsigned right, uint64_t len, struct iwarp_hold *hold)
+translate(struct iwarp_conn *conn, unsigned right, uint64_t len, struct iwarp_hold *hold,
+	  struct iommu_sw_last *last)
 {
-	const unsigned wanted = right == IWARP_RIGHT_READ ? IOMMU_SW_READ : IOMMU_SW_WRITE;
-	void *ptr = iommu_sw_translate(conn->cq->domain->iommu, hold->bus, len, wanted,
-				       &conn->iommu_fault);
+	void *ptr = iommu_sw_translate_last(conn->cq->domain->iommu, hold->bus, len, right,
+					    &conn->iommu_fault, last);
 
 	if (!ptr) {
 		iwarp_stags_release(hold);
@@ -31,14 +31,32 @@ translate(struct iwarp_conn *conn, unsigned right, uint64_t len, struct iwarp_ho
 	return IWARP_GRANTED;
 }
 
-enum iwarp_denial iwarp_hold(struct iwarp_conn *conn, const struct iwarp_access *access,
-			     uint64_t len, struct iwarp_hold *hold)
+static inline enum iwarp_denial hold_for(struct iwarp_conn *conn, const struct iwarp_access *access,
+					 uint64_t len, struct iwarp_hold *hold, unsigned right,
+					 struct iommu_sw_last *last)
 {
 	enum iwarp_denial denial = iwarp_stags_hold(conn->fabric->stags, access, hold);
+	void *ptr;
 
 	if (denial || !conn->cq->domain->iommu || !len)
 		return denial;
-	return translate(conn, access->right, len, hold);
+	ptr = iommu_sw_last_find(last, hold->bus, len);
+	if (!ptr)
+		return translate(conn, right, len, hold, last);
+	hold->ptr = ptr;
+	return IWARP_GRANTED;
+}
+
+enum iwarp_denial iwarp_hold_to_read(struct iwarp_conn *conn, const struct iwarp_access *access,
+				     uint64_t len, struct iwarp_hold *hold)
+{
+	return hold_for(conn, access, len, hold, IOMMU_SW_READ, &conn->iommu_read_last);
+}
+
+enum iwarp_denial iwarp_hold_to_write(struct iwarp_conn *conn, const struct iwarp_access *access,
+				      uint64_t len, struct iwarp_hold *hold)
+{
+	return hold_for(conn, access, len, hold, IOMMU_SW_WRITE, &conn->iommu_write_last);
 }
 
 const char *iwarp_iommu_fault_text(const struct iwarp_conn *conn, char *buf, size_t len)

@@ -247,7 +247,7 @@ static enum iwarp_denial hold_source(struct iwarp_conn *conn, const struct iwarp
 		.conn = conn->serial,
 	};
 
-	return iwarp_hold(conn, &access, len, hold);
+	return iwarp_hold_to_read(conn, &access, len, hold);
 }
 
 /* One segment of a Read Response; false when its source is gone. */
