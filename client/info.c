@@ -22,6 +22,7 @@ static void info_fill(struct nfsrdma *mount, struct nfsrdma_info *info)
 {
 	struct transport_client *conn = mount->conn[0];
 	const struct fabric_attr *attr = transport_client_attr(conn);
+	const struct mr_pool *pool = transport_client_pool(conn);
 	bool tcp = mount->proto == CLIENT_PROTO_TCP;
 
 	copy(info->server, sizeof(info->server), mount->target.host);
@@ -38,9 +39,10 @@ static void info_fill(struct nfsrdma *mount, struct nfsrdma_info *info)
 	info->wsize = mount->wsize;
 	info->inline_size = mount->opts.inline_size ? mount->opts.inline_size : 4096;
 	info->slots = mount->window / mount->opts.nconnect;
-	copy(info->mr_mode, sizeof(info->mr_mode),
-	     mr_mode_name(mr_pool_mode(transport_client_pool(conn))));
-	mr_pool_describe(transport_client_pool(conn), info->pool, sizeof(info->pool));
+	copy(info->mr_mode, sizeof(info->mr_mode), mr_mode_name(mr_pool_mode(pool)));
+	mr_pool_describe(pool, info->pool, sizeof(info->pool));
+	if (mr_pool_mode(pool) == MR_MODE_WINDOW)
+		copy(info->invalidations, sizeof(info->invalidations), mr_pool_batching(pool)->why);
 }
 
 static void info_iommu(struct nfsrdma_info *info)

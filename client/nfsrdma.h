@@ -116,8 +116,9 @@ struct nfsrdma_info {
 	uint32_t rsize, wsize; /* in force */
 	uint32_t inline_size, slots;
 	char mr_mode[16];
-	char pool[160];	 /* the pool in words */
-	char iommu[320]; /* the honest line about the IOMMU */
+	char pool[160];		 /* the pool in words */
+	char iommu[320];	 /* the honest line about the IOMMU */
+	char invalidations[160]; /* how those of windows are batched; "" in the other modes */
 };
 int nfsrdma_info(struct nfsrdma *mount, struct nfsrdma_info *info);
 

@@ -116,15 +116,31 @@ unsigned iommu_warnings(struct iommu_advice advice[IOMMU_MAX_ADVICE], const char
 	return iommu_warnings_add(advice, count, &survey, &dev);
 }
 
-void iommu_warnings_log(const struct util_log *log, const char *device)
+static void iommu_advice_log(const struct util_log *log, const struct iommu_advice *advice,
+			     unsigned count)
 {
-	struct iommu_advice advice[IOMMU_MAX_ADVICE];
-	unsigned count;
-
-	if (!log->fn || log->level < UTIL_LOG_INFO)
-		return;
-	count = iommu_warnings(advice, device, NULL);
 	for (unsigned i = 0; i < count; i++)
 		util_log(log, UTIL_LOG_INFO, "%s: %s: %s", advice[i].id, advice[i].fact,
 			 advice[i].remedy);
+}
+
+void iommu_warnings_log(const struct util_log *log, const char *device)
+{
+	struct iommu_advice advice[IOMMU_MAX_ADVICE];
+
+	if (log->fn && log->level >= UTIL_LOG_INFO)
+		iommu_advice_log(log, advice, iommu_warnings(advice, device, NULL));
+}
+
+void iommu_warnings_log_device(const struct util_log *log, const char *device)
+{
+	struct iommu_advice advice[IOMMU_MAX_ADVICE];
+	struct iommu_survey survey;
+	struct iommu_device dev;
+
+	if (!log->fn || log->level < UTIL_LOG_INFO)
+		return;
+	iommu_probe_survey(&survey, NULL);
+	iommu_probe_device(&dev, device, NULL);
+	iommu_advice_log(log, advice, iommu_warnings_add(advice, 0, &survey, &dev));
 }

@@ -220,6 +220,8 @@ unsigned iommu_warnings_add(struct iommu_advice advice_out[IOMMU_MAX_ADVICE], un
 			    const struct iommu_survey *survey, const struct iommu_device *dev);
 /* The same as iommu_warnings(), to a log that wants UTIL_LOG_INFO; nothing is gathered for others. */
 void iommu_warnings_log(const struct util_log *log, const char *device);
+/* Those about the device alone, where the machine's have been told. */
+void iommu_warnings_log_device(const struct util_log *log, const char *device);
 
 /* ---- region address allocator ----------------------------------------------------------- */
 

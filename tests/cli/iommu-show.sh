@@ -56,7 +56,7 @@ for tree in "$T"/trees/*/; do
 	show --root "$tree" >"$T/out" 2>"$T/err"
 	check "$name: is answered" test $? = 0
 	check "$name: without a word on stderr" test ! -s "$T/err"
-	head -n 200 "$T/out" >"$T/head"
+	head -n 240 "$T/out" >"$T/head"
 	[ -z "${UPDATE:-}" ] || cp "$T/head" "$golden/$name.txt"
 	check "$name: reads as expected" diff -u "$golden/$name.txt" "$T/head"
 	show --root "$tree" --json >"$T/json"

@@ -74,7 +74,29 @@ check "and what to mind" grep -q '^nfsrdma: memlock-small: the memlock limit is 
 small "$BENCH" -o "port=$RDMA_PORT,mountport=$TCP_PORT" --target 127.0.0.1:/null -i 0 -s 1m -r 64k --json "$T/bench.json" >"$T/out" 2>&1
 check "the bench's header warns" grep -q '^# warning: memlock-small: ' "$T/out"
 check "and so does its document" grep -q '"memlock-small"' "$T/bench.json"
+check "in pool mode nobody speaks of invalidations" eval "! grep -q '^# invalidations: ' '$T/out' && ! grep -q '\"invalidations\"' '$T/bench.json'"
+batch='at most [0-9]* share a doorbell, none waits longer than [0-9]* us: '
+window=mr=window,port=$RDMA_PORT,mountport=$TCP_PORT
+"$BENCH" -o "$window" --target 127.0.0.1:/null -i 0 -s 1m -r 64k --json "$T/bench.json" >"$T/out" 2>&1
+check "the bench's header has how those of windows are batched, and why" grep -q "^# invalidations: $batch" "$T/out"
+check "and so has its document" grep -q "\"invalidations\": *\"$batch" "$T/bench.json"
+"$NFSRDMA" -v --stats -o "$window" ls 127.0.0.1:/null >"$T/out" 2>"$T/err"
+check "nfsrdma -v says it" grep -q "^nfsrdma: invalidations: $batch" "$T/err"
+check "and --stats, beside the pool" eval "grep -q '^invalidations $batch' '$T/err' && grep -q '^pool .*: ' '$T/err'"
+"$NFSRDMA" -q --json --stats -o "$window" ls 127.0.0.1:/null >"$T/out" 2>"$T/err"
+check "and its document has it all" doc "$T/err" "d['mr'] == 'window' and d['pool'] and d['iommu'].startswith('iommu ') and 'doorbell' in d['invalidations']"
 server_stop
+small_server() {
+	SERVER_WRAP=(setpriv --bounding-set=-all --inh-caps=-all) &&
+		{ ulimit -S -l 8192 && server_start -v --null --export "$T/export=/e"; } &&
+		"$NFSRDMA" -o "port=$RDMA_PORT,mountport=$TCP_PORT" ls 127.0.0.1:/null && server_stop
+}
+limit=$(ulimit -S -l)
+check "a server under a small limit serves" small_server
+ulimit -S -l "$limit"
+unset SERVER_WRAP
+check "nfsrdmad -v says what its pool is like, and why" grep -q '^nfsrdmad: pool for iwarp: 4 KiB pages, .*: the memlock limit is 8 MiB' "$T/nfsrdmad.err"
+check "and what to mind, once" test "$(grep -c '^nfsrdmad: memlock-small: the memlock limit is 8 MiB' "$T/nfsrdmad.err")" = 1
 timeout 20 "$IOMMU" watch 4194303 --interval 0.1 --count 1 2>"$T/err"
 check "watch says that a process is not there" eval "test $? = 1 && grep -q 'no process 4194303' '$T/err'"
 "$IOMMU" watch --interval 0.2 >"$T/out" 2>/dev/null &

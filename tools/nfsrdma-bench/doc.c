@@ -77,6 +77,8 @@ static json_t *doc_env(const struct bench_case *c)
 	doc_int(o, "slots", env->info.slots);
 	doc_text(o, "mr", env->info.mr_mode);
 	doc_text(o, "pool", env->info.pool);
+	if (env->info.invalidations[0])
+		doc_text(o, "invalidations", env->info.invalidations);
 	return o;
 }
 

@@ -60,6 +60,8 @@ void notes_mount(FILE *out, const struct bench_env *env)
 		notes_link(out, info);
 		fprintf(out, ", rsize %u, wsize %u, inline %u, slots %u, mr %s: %s\n", info->rsize,
 			info->wsize, info->inline_size, info->slots, info->mr_mode, info->pool);
+		if (info->invalidations[0])
+			fprintf(out, "# invalidations: %s\n", info->invalidations);
 	}
 	fprintf(out, "# %s\n", env->iommu);
 	for (unsigned i = 0; i < env->warnings; i++)

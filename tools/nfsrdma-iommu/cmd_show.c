@@ -200,8 +200,12 @@ static void show_general(struct report *r, const struct iommu_survey *s)
 
 /* ---- a device ----------------------------------------------------------------------------- */
 
-static void show_policy(struct report *r, const struct iommu_geometry *geo)
+static void show_policy(struct report *r, const struct iommu_geometry *geo,
+			const struct iommu_device *dev)
 {
+	struct iommu_batching batching;
+
+	iommu_policy_batching(&batching, dev);
 	report_open(r, "policy", "policy");
 	report_number(r, "page_size", geo->page_size, "bytes");
 	report_number(r, "slab_size", geo->slab_size, "bytes");
@@ -210,6 +214,9 @@ static void show_policy(struct report *r, const struct iommu_geometry *geo)
 	else
 		report_signed(r, "node", geo->node);
 	report_text(r, "why", geo->why);
+	report_number(r, "invalidations_batch", batching.most, "");
+	report_number(r, "invalidations_wait", batching.hold_ns, "ns");
+	report_text(r, "invalidations_why", batching.why);
 	report_close(r);
 }
 
@@ -254,7 +261,7 @@ static void show_device(struct report *r, const struct iommu_survey *s, const ch
 	if (report_is_json(r))
 		report_text(r, "name", dev.name);
 	show_device_facts(r, &dev);
-	show_policy(r, &geo);
+	show_policy(r, &geo, &dev);
 	show_advice(r, s, &dev, &geo);
 	report_close(r);
 }

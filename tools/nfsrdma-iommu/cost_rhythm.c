@@ -139,7 +139,7 @@ static void rhythm_one(struct report *r, struct rhythm y, bool per_io)
 }
 
 /* The slab the pool would make here, of the smallest pages: what every machine has. */
-static uint64_t rhythm_slab(void)
+static uint64_t rhythm_slab(struct report *r)
 {
 	struct iommu_device dev = {.node = -1};
 	struct iommu_geometry geo;
@@ -147,12 +147,13 @@ static uint64_t rhythm_slab(void)
 
 	iommu_probe(&facts, NULL);
 	iommu_policy_geometry(&geo, &facts, &dev, 0);
+	report_text(r, "policy", geo.why);
 	return geo.slab_size < RHYTHM_SLAB_MAX ? geo.slab_size : RHYTHM_SLAB_MAX;
 }
 
 void cost_rhythms(struct report *r, const struct cost_options *opts, struct iommu_vfio *vfio)
 {
-	struct rhythm y = {.vfio = vfio, .slab_len = rhythm_slab(), .ios = opts->ios};
+	struct rhythm y = {.vfio = vfio, .slab_len = rhythm_slab(r), .ios = opts->ios};
 	struct util_err err = {0};
 	struct memory slab;
 

@@ -91,6 +91,11 @@ static void print_stats_json(struct nfsrdma *mount, const struct nfsrdma_info *i
 	cli_json_text(doc, "server", info->server);
 	cli_json_text(doc, "export", info->export_path);
 	cli_json_text(doc, "fabric", info->fabric);
+	cli_json_text(doc, "mr", info->mr_mode);
+	cli_json_text(doc, "pool", info->pool);
+	if (info->invalidations[0])
+		cli_json_text(doc, "invalidations", info->invalidations);
+	cli_json_text(doc, "iommu", info->iommu);
 	cli_json_print(doc, stderr);
 }
 
@@ -109,6 +114,8 @@ void cli_print_stats(struct cli *cli)
 		fprintf(stderr, "mount %s:%s over %s (%s)\n", info.server, info.export_path,
 			info.fabric, info.address);
 		fprintf(stderr, "pool %s\n%s\n", info.pool, info.iommu);
+		if (info.invalidations[0])
+			fprintf(stderr, "invalidations %s\n", info.invalidations);
 		nfsrdma_stats(mount, NFSRDMA_STATS_LEDGER, print_counter, (void *)"ledger");
 		nfsrdma_stats(mount, NFSRDMA_STATS_TRANSPORT, print_counter, (void *)"transport");
 	}

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "iommu-aware/iommu.h"
 #include "transport/rpc/worker.h"
 
 #define DEFAULT_INLINE 4096
@@ -274,6 +275,19 @@ struct mr_ledger *transport_server_ledger(struct transport_server *server)
 	return &server->ledger;
 }
 
+/* For -v: what the policy made of this device. */
+static void pool_log(const struct util_log *log, const struct fabric_domain *domain,
+		     const struct mr_pool *pool)
+{
+	char words[256];
+
+	if (!log || !log->fn || log->level < UTIL_LOG_INFO)
+		return;
+	util_log(log, UTIL_LOG_INFO, "pool for %s: %s", domain->attr.device,
+		 mr_pool_describe(pool, words, sizeof(words)));
+	iommu_warnings_log_device(log, domain->attr.device);
+}
+
 static int pool_create(struct transport_server *server, struct fabric_domain *domain,
 		       struct server_pool **spp, struct util_err *err)
 {
@@ -293,6 +307,7 @@ static int pool_create(struct transport_server *server, struct fabric_domain *do
 	}
 	sp->domain = domain;
 	*spp = sp;
+	pool_log(params.log, domain, sp->pool);
 	return 0;
 }
 
