@@ -116,8 +116,9 @@ struct iommu_sw_flush_queue {
 
 struct sw_flush {
 	struct iommu_sw_flush_queue queue[SW_FLUSH_QUEUES];
+	unsigned queues; /* of them in use: all; a benchmark sets 1 */
 	struct iommu_sw_inval_queue *inval;
-	struct iommu_space *space; /* flushed addresses go back there */
+	struct iommu_space *space; /* flushed addresses go back there; NULL: nowhere */
 	pthread_t timer;
 	bool has_timer;
 	pthread_mutex_t timer_lock; /* protects what follows; a leaf */

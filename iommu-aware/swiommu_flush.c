@@ -105,7 +105,7 @@ static void flush_queue(struct sw_flush *flush, struct iommu_sw_flush_queue *que
 	iommu_sw_inval_sync(flush->inval, 0, 0);
 	now = util_clock_ns();
 	note_delay(flush, now - queue->entry[0].since_ns);
-	for (unsigned i = 0; i < queue->count; i++)
+	for (unsigned i = 0; flush->space && i < queue->count; i++)
 		iommu_space_free(flush->space, queue->entry[i].bus, queue->entry[i].len);
 	atomic_fetch_add_explicit(&flush->batches, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&flush->flushed, queue->count, memory_order_relaxed);
@@ -166,8 +166,8 @@ static void timer_arm(struct sw_flush *flush, uint64_t due_ns)
 static struct iommu_sw_flush_queue *find_queue(struct sw_flush *flush, uint64_t self,
 					       unsigned start)
 {
-	for (unsigned i = 0; i < SW_FLUSH_QUEUES; i++) {
-		struct iommu_sw_flush_queue *queue = &flush->queue[(start + i) % SW_FLUSH_QUEUES];
+	for (unsigned i = 0; i < flush->queues; i++) {
+		struct iommu_sw_flush_queue *queue = &flush->queue[(start + i) % flush->queues];
 		uint64_t owner = atomic_load_explicit(&queue->owner, memory_order_relaxed);
 
 		if (owner == self ||
@@ -180,15 +180,15 @@ static struct iommu_sw_flush_queue *find_queue(struct sw_flush *flush, uint64_t 
 /* One that holds nothing, whoever had it; if there is none, any. */
 static struct iommu_sw_flush_queue *take_over(struct sw_flush *flush, uint64_t self, unsigned start)
 {
-	for (unsigned i = 0; i < SW_FLUSH_QUEUES; i++) {
-		struct iommu_sw_flush_queue *queue = &flush->queue[(start + i) % SW_FLUSH_QUEUES];
+	for (unsigned i = 0; i < flush->queues; i++) {
+		struct iommu_sw_flush_queue *queue = &flush->queue[(start + i) % flush->queues];
 		uint64_t owner = atomic_load_explicit(&queue->owner, memory_order_relaxed);
 
 		if (!atomic_load_explicit(&queue->count, memory_order_relaxed) &&
 		    atomic_compare_exchange_strong(&queue->owner, &owner, self))
 			return queue;
 	}
-	return &flush->queue[start];
+	return &flush->queue[start % flush->queues];
 }
 
 static struct iommu_sw_flush_queue *my_queue(struct sw_flush *flush)
@@ -274,6 +274,7 @@ int iommu_sw_flush_init(struct sw_flush *flush, struct iommu_sw_inval_queue *inv
 
 	flush->inval = inval;
 	flush->space = space;
+	flush->queues = SW_FLUSH_QUEUES;
 	for (unsigned i = 0; i < SW_FLUSH_QUEUES; i++)
 		pthread_mutex_init(&flush->queue[i].lock, NULL);
 	pthread_mutex_init(&flush->timer_lock, NULL);
