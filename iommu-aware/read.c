@@ -34,8 +34,15 @@ static bool iommu_path(char *path, const char *root, const char *fmt, va_list ap
 static int iommu_open_regular(const char *path)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int fd;
 
+	/* Asked before it is opened, for opening alone does something to some devices; and after it,
+	 * for it may have become another. */
+	if (stat(path, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {

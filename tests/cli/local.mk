@@ -6,4 +6,4 @@ CRITERION_TESTS += %D%/test_cli
 %C%_test_cli_CFLAGS = $(TEST_CFLAGS) $(URING_CFLAGS)
 %C%_test_cli_LDADD = tools/nfsrdma/libcli.la util/libutil.la $(URING_LIBS) $(JANSSON_LIBS) \
 	$(CRITERION_LIBS)
-EXTRA_DIST += %D%/iommu-show.sh %D%/iommu-tool.sh %D%/iommu-model.sh %D%/iommu-completion.sh tests/data/iommu-show
+EXTRA_DIST += %D%/iommu-show.sh %D%/iommu-tool.sh %D%/iommu-model.sh %D%/iommu-completion.sh %D%/iommu-mutated.sh %D%/mutate_trees.py tests/data/iommu-show

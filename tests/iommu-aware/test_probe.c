@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -158,7 +159,9 @@ Test(iommu_probe, a_fifo_a_folder_and_an_unreadable_file_do_not_block, .init = m
      .fini = remove_root)
 {
 	struct iommu_facts facts;
+	struct inotify_event opened;
 	char full[128];
+	int watch = inotify_init1(IN_NONBLOCK);
 
 	make_file("/proc/self/status", 0);
 	make_file("/sys/kernel/mm/transparent_hugepage/enabled", 10);
@@ -166,11 +169,15 @@ Test(iommu_probe, a_fifo_a_folder_and_an_unreadable_file_do_not_block, .init = m
 	cr_assert_eq(chmod(full, 0), 0);
 	snprintf(full, sizeof(full), "%s/proc/cmdline", root);
 	cr_assert_eq(mkfifo(full, 0600), 0);
+	cr_assert_geq(inotify_add_watch(watch, full, IN_OPEN), 0);
 	snprintf(full, sizeof(full), "%s/proc/self/limits", root);
 	cr_assert_eq(mkdir(full, 0700), 0);
 	iommu_probe(&facts, root);
 	cr_assert_str_eq(facts.cmdline, "");
 	cr_assert_eq(facts.memlock_soft, 0);
+	/* opening alone does something to some devices */
+	cr_assert_eq(read(watch, &opened, sizeof(opened)), -1, "the FIFO was opened");
+	close(watch);
 }
 
 Test(iommu_probe, a_root_too_long_is_answered)
