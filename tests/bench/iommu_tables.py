@@ -6,7 +6,10 @@
 
 Each table lies between <!-- NAME:begin --> and <!-- NAME:end --> with the commands that made it.
 """
-import argparse, json, os, platform, re, subprocess, sys, tempfile, time
+import argparse, json, os, pathlib, platform, re, subprocess, sys, tempfile, time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import marked
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SRC = os.path.dirname(os.path.dirname(HERE))
@@ -30,14 +33,6 @@ def document(a, command):
     with tempfile.NamedTemporaryFile(suffix=".json") as f:
         run(a, f"{command} --dir /dev/shm --json {f.name}")
         return json.load(open(f.name))
-
-
-def put(name, text):
-    doc = open(DOC).read()
-    new, n = re.subn(rf"(<!-- {name}:begin -->\n).*?(<!-- {name}:end -->)", lambda m: m[1] + text.strip() + "\n" + m[2], doc, flags=re.S)
-    if n != 1:
-        raise SystemExit(f"{DOC}: no place for {name}")
-    open(DOC, "w").write(new)
 
 
 def machine():
@@ -103,7 +98,7 @@ def main():
     a.build_dir = os.path.abspath(a.build_dir)
     for name, make in (("swiommu", swiommu), ("cases", cases)):
         if a.only in (None, name):
-            put(name, make(a))
+            marked.put(DOC, name, make(a))
 
 
 main()
