@@ -144,6 +144,7 @@ struct iommu_pins {
 	uint64_t vm_lck_kb;         /* VmLck */
 	uint64_t foll_pin_acquired; /* nr_foll_pin_* of /proc/vmstat, system-wide */
 	uint64_t foll_pin_released;
+	bool foll_pin_known;	    /* else both are 0: a kernel before 5.7 */
 };
 
 /* pid 0: this process.  0 or -errno (-ENOENT no such process). */

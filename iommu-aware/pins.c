@@ -28,9 +28,9 @@ int iommu_pins_read(struct iommu_pins *pins, int pid, const char *root)
 		return (int)n;
 	iommu_text_number(text, "VmPin:", 10, &pins->vm_pin_kb);
 	iommu_text_number(text, "VmLck:", 10, &pins->vm_lck_kb);
-	/* Absent on kernels before 5.7: stays 0. */
 	if (iommu_read_bytes(text, sizeof(text), root, "/proc/vmstat") > 0) {
-		iommu_text_number(text, "nr_foll_pin_acquired ", 10, &pins->foll_pin_acquired);
+		pins->foll_pin_known = iommu_text_number(text, "nr_foll_pin_acquired ", 10,
+							 &pins->foll_pin_acquired);
 		iommu_text_number(text, "nr_foll_pin_released ", 10, &pins->foll_pin_released);
 	}
 	return 0;

@@ -56,37 +56,96 @@ static const char *iommu_trace_mount(const char *root)
 	return "";
 }
 
+static int iommu_trace_not_mounted(const char *root, struct util_err *err)
+{
+	char known[4096];
+
+	if (iommu_read_bytes(known, sizeof(known), root, "/proc/filesystems") > 0 &&
+	    !strstr(known, "tracefs")) {
+		util_err_set(err, -ENOENT, "this kernel has no tracefs");
+		util_err_hint(err, "it was built without CONFIG_TRACING");
+	} else {
+		util_err_set(err, -ENOENT, "tracefs is not mounted");
+		util_err_hint(err, "mount -t tracefs nodev /sys/kernel/tracing (as root)");
+	}
+	return -ENOENT;
+}
+
+static int iommu_trace_refused(int code, struct util_err *err)
+{
+	util_err_set(err, code, "trace maps and unmaps: %s", strerror(-code));
+	if (code == -EACCES)
+		util_err_hint(err, "tracing is root's");
+	else if (code == -EPERM)
+		util_err_hint(err, "the kernel is locked down, or this is a container");
+	else if (code == -EROFS)
+		util_err_hint(err, "a container's tracefs is read-only: run it outside");
+	return code;
+}
+
+/* Does the kernel have the events, and a way to count them?  Looked at before anything is made. */
+static int iommu_trace_able(const char *tracing, struct util_err *err)
+{
+	char path[IOMMU_PATH_MAX + 64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/events/iommu/map", tracing);
+	if (stat(path, &st)) {
+		if (errno != ENOENT)
+			return iommu_trace_refused(-errno, err);
+		util_err_set(err, -ENOENT, "this kernel has no trace events of IOMMU maps");
+		util_err_hint(err, "it was built without IOMMU drivers (CONFIG_IOMMU_API)");
+		return -ENOENT;
+	}
+	snprintf(path, sizeof(path), "%s/events/iommu/map/hist", tracing);
+	if (stat(path, &st)) {
+		if (errno != ENOENT)
+			return iommu_trace_refused(-errno, err);
+		util_err_set(err, -ENOENT, "this kernel cannot count its trace events");
+		util_err_hint(err, "it was built without CONFIG_HIST_TRIGGERS");
+		return -ENOENT;
+	}
+	return 0;
+}
+
+/* The instance.  One of our name is left over from a process that was killed and had our number. */
+static int iommu_trace_make(const char *dir)
+{
+	if (!mkdir(dir, 0700))
+		return 0;
+	if (errno == EEXIST && !rmdir(dir) && !mkdir(dir, 0700))
+		return 0;
+	return -errno;
+}
+
 int iommu_trace_open(struct iommu_trace **tracep, const char *root, struct util_err *err)
 {
 	const char *mount = iommu_trace_mount(root);
+	char tracing[IOMMU_PATH_MAX / 2];
 	struct iommu_trace *t;
 	int ret;
 
-	if (!mount[0]) {
-		util_err_set(err, -ENOENT, "tracefs is not mounted");
-		util_err_hint(err, "mount -t tracefs nodev /sys/kernel/tracing (as root)");
-		return -ENOENT;
-	}
+	if (!mount[0])
+		return iommu_trace_not_mounted(root, err);
+	snprintf(tracing, sizeof(tracing), "%.200s%s", root ? root : "", mount);
+	ret = iommu_trace_able(tracing, err);
+	if (ret)
+		return ret;
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return util_err_set(err, -ENOMEM, "out of memory");
-	snprintf(t->dir, sizeof(t->dir), "%.200s%s/instances/nfsrdma-iommu-%d", root ? root : "",
-		 mount, (int)getpid());
-	if (mkdir(t->dir, 0700)) {
-		ret = -errno;
-		util_err_set(err, ret, "trace maps and unmaps: %s", strerror(-ret));
-		util_err_hint(err, "tracing is root's");
+	snprintf(t->dir, sizeof(t->dir), "%s/instances/nfsrdma-iommu-%d", tracing, (int)getpid());
+	ret = iommu_trace_make(t->dir);
+	if (ret) {
 		free(t);
-		return ret;
+		return iommu_trace_refused(ret, err);
 	}
 	ret = iommu_trace_event(t, "map");
 	if (!ret)
 		ret = iommu_trace_event(t, "unmap");
 	if (ret) {
 		util_err_set(err, ret, "count iommu:map and iommu:unmap: %s", strerror(-ret));
-		util_err_hint(err,
-			      "a kernel without an IOMMU, or without CONFIG_HIST_TRIGGERS, has "
-			      "them not");
+		util_err_hint(err, "the kernel refuses the trigger \"%s\"", iommu_trace_trigger);
 		iommu_trace_close(t);
 		return ret;
 	}

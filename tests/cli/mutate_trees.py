@@ -203,12 +203,21 @@ def keys(o, into):
     return into
 
 
+def numbers(o):
+    if isinstance(o, (dict, list)):
+        for v in o.values() if isinstance(o, dict) else o:
+            yield from numbers(v)
+    elif isinstance(o, (int, float)):
+        yield o
+
+
 def judge(program, root):
     said = run(program, root)
     assert not said.translate(None, bytes(range(0x20, 0x7f)) + b"\n"), "what is printed is not plain"
     doc = json.loads(run(program, root, "--json"))
     assert doc["schema"] == "nfsrdma-iommu-show/1"
     assert {"machine", "iommu", "memory", "numa", "advice", "devices"} <= doc.keys(), doc.keys()
+    assert all(n >= 0 for n in numbers(doc)), "a number became negative"
     known = keys(doc, set())
     for line in said.decode().splitlines():
         label = line[:30].strip().replace(" ", "_")

@@ -3,7 +3,7 @@ EXTRA_DIST += %D%/trees.sh tests/data/sysfs
 CRITERION_TESTS += %D%/test_iommu
 %C%_test_iommu_SOURCES = %D%/test_advice.c %D%/test_device.c %D%/test_policy.c \
 	%D%/test_iova.c %D%/test_model.c %D%/test_probe.c %D%/test_space.c \
-	%D%/test_swiommu.c %D%/test_tree.c %D%/test_unit.c
+	%D%/test_swiommu.c %D%/test_trace.c %D%/test_tree.c %D%/test_unit.c
 %C%_test_iommu_CFLAGS = $(TEST_CFLAGS) -DTEST_TREES='"$(abs_top_builddir)/%D%/trees/"'
 %C%_test_iommu_LDADD = iommu-aware/libiommu.la util/libutil.la $(CRITERION_LIBS)
 

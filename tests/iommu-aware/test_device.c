@@ -161,6 +161,7 @@ Test(iommu_pins, are_read_as_the_kernel_books_them)
 	cr_assert_eq(iommu_pins_read(&pins, 0, TREE("intel")), 0);
 	cr_assert_eq(pins.vm_pin_kb, 2048);
 	cr_assert_eq(pins.vm_lck_kb, 64);
+	cr_assert(pins.foll_pin_known);
 	cr_assert_eq(pins.foll_pin_acquired, 1044);
 	cr_assert_eq(pins.foll_pin_released, 20);
 	cr_assert_eq(iommu_pins_read(&pins, 0, NULL), 0);

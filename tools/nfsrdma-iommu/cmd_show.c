@@ -110,8 +110,13 @@ static void show_memory(struct report *r, const struct iommu_survey *s)
 	show_limit(r, "memlock_soft", f->memlock_known, f->memlock_soft);
 	show_limit(r, "memlock_hard", f->memlock_known, f->memlock_hard);
 	report_bool(r, "memlock_binds", !f->ipc_lock && f->memlock_soft != UINT64_MAX);
-	report_number(r, "pins_acquired", s->pins.foll_pin_acquired, "");
-	report_number(r, "pins_released", s->pins.foll_pin_released, "");
+	if (s->pins.foll_pin_known) {
+		report_number(r, "pins_acquired", s->pins.foll_pin_acquired, "");
+		report_number(r, "pins_released", s->pins.foll_pin_released, "");
+	} else {
+		report_null(r, "pins_acquired", "not counted");
+		report_null(r, "pins_released", "not counted");
+	}
 	show_lockers(r, &s->lockers);
 	report_close(r);
 }

@@ -25,6 +25,7 @@ struct watch_options {
 	uint64_t interval_ms, count;
 	const char *dir;
 	bool json;
+	const char *untraced;
 };
 
 /* Sums over the ledgers that are watched. */
@@ -38,7 +39,7 @@ struct watch_sample {
 	struct iommu_pins pins;
 	bool process; /* pins has the process's VmPin and VmLck */
 	struct watch_ledger ledger;
-	bool traced;
+	const char *untraced; /* why trace is not known, NULL it is */
 	struct iommu_trace_counts trace;
 };
 
@@ -69,7 +70,7 @@ static int watch_take(const struct watch_options *opts, const struct iommu_trace
 		return -ESRCH;
 	s->process = opts->pid != 0;
 	mr_watch_each(opts->dir, opts->pid, watch_add, &s->ledger, NULL);
-	s->traced = trace != NULL;
+	s->untraced = opts->untraced;
 	if (trace)
 		iommu_trace_read(trace, &s->trace);
 	return 0;
@@ -116,8 +117,11 @@ static int watch_json(const struct watch_sample *was, const struct watch_sample 
 	report_real(r, "seconds", seconds, "");
 	watch_number(r, "vm_pin_kb", now->process, (double)now->pins.vm_pin_kb);
 	watch_number(r, "vm_lck_kb", now->process, (double)now->pins.vm_lck_kb);
-	report_signed(r, "pins", watch_pins(now));
-	watch_number(r, "pins_taken_per_s", true,
+	if (now->pins.foll_pin_known)
+		report_signed(r, "pins", watch_pins(now));
+	else
+		report_null(r, "pins", "-");
+	watch_number(r, "pins_taken_per_s", now->pins.foll_pin_known,
 		     watch_rate(was->pins.foll_pin_acquired, now->pins.foll_pin_acquired, seconds));
 	report_number(r, "ledgers", to->found, "");
 	watch_number(r, "pages_charged", ledger, (double)to->charged_now);
@@ -126,10 +130,14 @@ static int watch_json(const struct watch_sample *was, const struct watch_sample 
 	watch_number(r, "iova_maps_per_s", ledger, watch_rate(from->maps, to->maps, seconds));
 	watch_number(r, "iova_unmaps_per_s", ledger, watch_rate(from->unmaps, to->unmaps, seconds));
 	watch_number(r, "iova_reuses_per_s", ledger, watch_rate(from->reuses, to->reuses, seconds));
-	watch_number(r, "iommu_maps_per_s", now->traced,
+	watch_number(r, "iommu_maps_per_s", !now->untraced,
 		     watch_rate(was->trace.maps, now->trace.maps, seconds));
-	watch_number(r, "iommu_unmaps_per_s", now->traced,
+	watch_number(r, "iommu_unmaps_per_s", !now->untraced,
 		     watch_rate(was->trace.unmaps, now->trace.unmaps, seconds));
+	if (now->untraced)
+		report_text(r, "untraced", now->untraced);
+	else
+		report_null(r, "untraced", "-");
 	return report_end(r);
 }
 
@@ -140,16 +148,17 @@ static int watch_line(const struct watch_sample *was, const struct watch_sample 
 	bool ledger = to->found > 0;
 	char text[8][24];
 
-	printf("%10s %10s %10lld %10s %10s %10s %10s %10s\n",
+	printf("%10s %10s %10s %10s %10s %10s %10s %10s\n",
 	       watch_text(text[0], 24, now->process, (double)now->pins.vm_pin_kb),
 	       watch_text(text[1], 24, now->process, (double)now->pins.vm_lck_kb),
-	       (long long)watch_pins(now), watch_text(text[2], 24, ledger, (double)to->charged_now),
+	       watch_text(text[7], 24, now->pins.foll_pin_known, (double)watch_pins(now)),
+	       watch_text(text[2], 24, ledger, (double)to->charged_now),
 	       watch_text(text[3], 24, ledger,
 			  watch_rate(from->registrations, to->registrations, seconds)),
 	       watch_text(text[4], 24, ledger, watch_rate(from->reuses, to->reuses, seconds)),
-	       watch_text(text[5], 24, now->traced,
+	       watch_text(text[5], 24, !now->untraced,
 			  watch_rate(was->trace.maps, now->trace.maps, seconds)),
-	       watch_text(text[6], 24, now->traced,
+	       watch_text(text[6], 24, !now->untraced,
 			  watch_rate(was->trace.unmaps, now->trace.unmaps, seconds)));
 	return fflush(stdout) || ferror(stdout) ? -EIO : 0;
 }
@@ -203,7 +212,7 @@ static int watch_loop(const struct watch_options *opts, const struct iommu_trace
 	return ret;
 }
 
-static int watch_run(const struct watch_options *opts)
+static int watch_run(struct watch_options *opts)
 {
 	struct util_err err = {0}, why = {0};
 	struct iommu_trace *trace = NULL;
@@ -212,9 +221,11 @@ static int watch_run(const struct watch_options *opts)
 
 	if (signals < 0)
 		return 1;
-	if (iommu_trace_open(&trace, NULL, &why))
+	if (iommu_trace_open(&trace, NULL, &why)) {
+		opts->untraced = why.what;
 		fprintf(stderr, "nfsrdma-iommu: watch: no IOMMU maps and unmaps: %s (%s)\n",
 			why.what, why.hint);
+	}
 	ret = watch_loop(opts, trace, signals, &err);
 	iommu_trace_close(trace);
 	close(signals);

@@ -163,8 +163,11 @@ void report_text(struct report *r, const char *name, const char *value)
 
 void report_number(struct report *r, const char *name, uint64_t value, const char *unit)
 {
+	/* Beyond what the library's integers hold: rounded, rather than negative. */
 	if (r->json)
-		report_put(r, name, json_integer((json_int_t)value));
+		report_put(r, name,
+			   value > INT64_MAX ? json_real((double)value)
+					     : json_integer((json_int_t)value));
 	else
 		report_row(r, name, "%" PRIu64 "%s%s", value, unit[0] ? " " : "", unit);
 }
