@@ -72,7 +72,7 @@ show --json >"$T/json"
 check "this machine's JSON says all of it" python3 "$T/complete.py" "$T/json" "$T/out"
 show --root /nonexistent >"$T/out" 2>&1
 check "no machine at all is answered" test $? = 0
-mkdir -p "$T/beyond/proc"
+mkdir -p "$T/beyond/proc/self" && : >"$T/beyond/proc/self/status"
 printf 'nr_foll_pin_acquired 18446744073709551615\nnr_foll_pin_released 1\n' >"$T/beyond/proc/vmstat"
 show --root "$T/beyond" --json >"$T/json"
 check "a number of 64 bits is not negative in JSON" python3 -c 'import json,sys; assert json.load(open(sys.argv[1]))["memory"]["pins_acquired"] > 2**63' "$T/json"
