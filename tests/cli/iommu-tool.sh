@@ -107,9 +107,35 @@ kill -TERM "$pid"
 wait "$pid"
 check "an interrupt ends watch" test $? = 130
 for bad in "iova --threads 0" "iova --threads x" "iova --allocator slab" "cost --sizes 0" "cost --sizes 5000" "cost --sizes 2g" \
-	"cost --fabric tcp" "watch x" "watch 1 2" "watch --interval 0" "watch --interval x" "iova --bad" "cost word" "watch --count"; do
+	"cost --fabric tcp" "cost --vfio 0000:00:00.0 --fabric iwarp" "cost --vfio 0000:00:00.0 --address ::1" "cost --api type1" "watch x" "watch 1 2" "watch --interval 0" "watch --interval x" "iova --bad" "cost word" "watch --count"; do
 	# shellcheck disable=SC2086
 	"$IOMMU" $bad >"$T/out" 2>"$T/err"
 	check "$bad is refused as usage" eval "test $? = 2 && test \$(wc -l <'$T/err') = 1"
 done
+# refused COMMAND ARGUMENT WORDS: the argument is named, and what is wrong with it
+refused() {
+	"$IOMMU" "$1" --json "$2" >"$T/out" 2>"$T/err"
+	[ $? = 2 ] && ! [ -s "$T/out" ] && grep -qxF "nfsrdma-iommu: $1: $2: $3 (see nfsrdma-iommu --help)" "$T/err" || { cat "$T/err"; return 1; }
+}
+for command in show cost watch iova model; do
+	check "$command -x is named as it stands" refused $command -x "unknown option"
+	check "$command -xy, too" refused $command -xy "unknown option"
+	check "$command --nonsense=1" refused $command --nonsense=1 "unknown option"
+	check "$command --json=1 is told what it is" refused $command --json=1 "takes no value"
+done
+
+# unwritable ARGS: neither a full disk nor a closed stdout goes by unsaid, and the line has the reason
+unwritable() {
+	timeout 20 "$IOMMU" "$@" >/dev/full 2>"$T/err"
+	[ $? = 1 ] && [ "$(grep -v 'no IOMMU maps' "$T/err" | wc -l)" = 1 ] && grep -q 'No space left on device$' "$T/err" || { cat "$T/err"; return 1; }
+	timeout 20 "$IOMMU" "$@" >&- 2>"$T/err"
+	[ $? = 1 ] && [ "$(grep -v 'no IOMMU maps' "$T/err" | wc -l)" = 1 ] || { cat "$T/err"; return 1; }
+}
+for args in --help --version "show --help" show "show --json" model "model --json" "iova --seconds 1" "cost --sizes 4k" "cost --sizes 4k --json" \
+	"watch --count 1 --interval 0.01" "watch --count 1 --interval 0.01 --json"; do
+	# shellcheck disable=SC2086
+	check "$args: what cannot be written is said" unwritable $args
+done
+enough() { timeout 20 "$IOMMU" watch --interval 0.01 2>"$T/err" | head -n 1 >"$T/out"; [ -s "$T/out" ] && ! grep -v 'no IOMMU maps' "$T/err"; }
+check "watch | head ends without a word" enough
 finish

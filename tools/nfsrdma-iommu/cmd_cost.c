@@ -210,7 +210,7 @@ int cmd_cost(int argc, char **argv)
 		{"api", required_argument, NULL, 'i'},	  {"ios", required_argument, NULL, 'n'},
 		{"json", no_argument, NULL, 'j'},	  {0},
 	};
-	struct cost_options opts = {.fabric = "iwarp", .address = "127.0.0.1"};
+	struct cost_options opts = {0};
 	int c;
 
 	cost_sizes(&opts, "4k,64k,256k,1m,4m,16m,64m");
@@ -244,13 +244,16 @@ int cmd_cost(int argc, char **argv)
 			opts.json = true;
 			break;
 		default:
-			return tool_usage("cost", "%s: %s", argv[optind - 1],
-					  c == ':' ? "needs a value" : "unknown option");
+			return tool_option("cost", c, argv);
 		}
 	}
 	if (optind < argc)
 		return tool_usage("cost", "unexpected argument '%s'", argv[optind]);
 	if (!opts.vfio && (opts.ios || opts.api != IOMMU_VFIO_AUTO))
 		return tool_usage("cost", "--ios and --api go with --vfio");
+	if (opts.vfio && (opts.fabric || opts.address))
+		return tool_usage("cost", "--fabric and --address go without --vfio");
+	opts.fabric = opts.fabric ? opts.fabric : "iwarp";
+	opts.address = opts.address ? opts.address : "127.0.0.1";
 	return opts.vfio ? cost_vfio(&opts) : cost_fabric(&opts);
 }

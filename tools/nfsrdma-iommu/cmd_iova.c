@@ -358,8 +358,7 @@ int cmd_iova(int argc, char **argv)
 		if (c == 'j')
 			opts.json = true;
 		if (c == '?' || c == ':')
-			return tool_usage("iova", "%s: %s", argv[optind - 1],
-					  c == ':' ? "needs a value" : "unknown option");
+			return tool_option("iova", c, argv);
 	}
 	if (optind < argc)
 		return tool_usage("iova", "unexpected argument '%s'", argv[optind]);

@@ -334,8 +334,7 @@ int cmd_show(int argc, char **argv)
 			opts.json = true;
 			break;
 		default:
-			return tool_usage("show", "%s: %s", argv[optind - 1],
-					  c == ':' ? "needs a value" : "unknown option");
+			return tool_option("show", c, argv);
 		}
 	}
 	if (optind < argc)

@@ -160,7 +160,7 @@ static int watch_line(const struct watch_sample *was, const struct watch_sample 
 			  watch_rate(was->trace.maps, now->trace.maps, seconds)),
 	       watch_text(text[6], 24, !now->untraced,
 			  watch_rate(was->trace.unmaps, now->trace.unmaps, seconds)));
-	return fflush(stdout) || ferror(stdout) ? -EIO : 0;
+	return report_flush(stdout);
 }
 
 static void watch_header(void)
@@ -229,6 +229,8 @@ static int watch_run(struct watch_options *opts)
 	ret = watch_loop(opts, trace, signals, &err);
 	iommu_trace_close(trace);
 	close(signals);
+	if (ret == -EPIPE) /* whoever reads has seen enough, as in "watch | head" */
+		return 1;
 	return ret < 0 ? tool_fail("watch", &err) : ret;
 }
 
@@ -269,8 +271,7 @@ int cmd_watch(int argc, char **argv)
 		if (c == 'j')
 			opts.json = true;
 		if (c == '?' || c == ':')
-			return tool_usage("watch", "%s: %s", argv[optind - 1],
-					  c == ':' ? "needs a value" : "unknown option");
+			return tool_option("watch", c, argv);
 	}
 	if (optind < argc) {
 		if (!tool_number("watch", "PID", argv[optind++], 1, INT32_MAX, &pid))

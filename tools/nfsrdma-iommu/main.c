@@ -4,6 +4,7 @@
  *
  * Exit status: 0 done; 1 something failed (one line on stderr); 2 usage; 130 interrupted.
  */
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,8 @@ static const char help[] =
 	"      how fast I/O addresses are allocated, side by side with a tree under one lock\n"
 	"  model [--figures CSV] [--costs JSON] [--threads N] [--record SIZE] [--link GBITS] "
 	"[--inval-us US]\n"
-	"        [--policy off|passthrough|lazy|strict|all] [--mode pool|window|per-io|all] [--cases] "
+	"        [--policy off|passthrough|lazy|strict|all] [--mode pool|window|per-io|all] "
+	"[--cases] "
 	"[--json]\n"
 	"      throughput by a queueing model, against published figures\n"
 	"\n"
@@ -62,6 +64,32 @@ int tool_usage(const char *command, const char *fmt, ...)
 	return TOOL_USAGE;
 }
 
+int tool_option(const char *command, int c, char **argv)
+{
+	const char *word = argv[optind - 1], *next = argv[optind];
+
+	if (c == ':')
+		return tool_usage(command, "%s: needs a value", word);
+	/* Of one dash, a letter is wrong, and the word is not done with. */
+	if (optopt && next && next[0] == '-' && next[1] == optopt)
+		word = next;
+	else if (optopt && !strncmp(word, "--", 2))
+		return tool_usage(command, "%s: takes no value", word);
+	return tool_usage(command, "%s: unknown option", word);
+}
+
+/* Help and version are printed: out, or a line that says why not. */
+static int tool_printed(void)
+{
+	struct util_err err = {0};
+	int ret = report_flush(stdout);
+
+	if (!ret)
+		return 0;
+	util_err_set(&err, ret, "%s", strerror(-ret));
+	return tool_fail("write", &err);
+}
+
 bool tool_number(const char *command, const char *option, const char *text, uint64_t min,
 		 uint64_t max, uint64_t *valuep)
 {
@@ -75,7 +103,7 @@ bool tool_number(const char *command, const char *option, const char *text, uint
 static int tool_help(void)
 {
 	fputs(help, stdout);
-	return fflush(stdout) ? 1 : 0;
+	return tool_printed();
 }
 
 static bool tool_wants_help(const char *arg)
@@ -96,7 +124,7 @@ int main(int argc, char **argv)
 			return tool_help();
 	if (!strcmp(argv[1], "--version")) {
 		printf("nfsrdma-iommu %s\n", NFSRDMA_VERSION);
-		return fflush(stdout) ? 1 : 0;
+		return tool_printed();
 	}
 	for (size_t i = 0; i < UTIL_ARRAY_SIZE(commands); i++)
 		if (!strcmp(argv[1], commands[i].name))

@@ -152,8 +152,7 @@ int model_options_parse(struct model_options *opts, struct iommu_model_figures *
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":", options, NULL)) != -1) {
 		if (c == ':' || c == '?')
-			return tool_usage("model", "%s: %s", argv[optind - 1],
-					  c == ':' ? "needs a value" : "unknown option");
+			return tool_option("model", c, argv);
 		ret = model_option(opts, figures, c);
 		if (ret)
 			return ret;

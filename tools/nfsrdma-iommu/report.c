@@ -46,20 +46,29 @@ void report_one_line(struct report *r)
 	r->one_line = true;
 }
 
+int report_flush(FILE *out)
+{
+	errno = 0;
+	if (fflush(out))
+		return errno ? -errno : -EIO;
+	return ferror(out) ? -EIO : 0;
+}
+
 int report_end(struct report *r)
 {
 	int ret = 0;
 
 	if (r->json) {
+		errno = 0;
 		if (r->failed ||
 		    json_dumpf(r->at[0], r->out, r->one_line ? JSON_COMPACT : JSON_INDENT(1)))
-			ret = -ENOMEM;
+			ret = ferror(r->out) && errno ? -errno : -ENOMEM;
 		else
 			fputc('\n', r->out);
 		json_decref(r->at[0]);
 	}
-	if (!ret && (fflush(r->out) || ferror(r->out)))
-		ret = -EIO;
+	if (!ret)
+		ret = report_flush(r->out);
 	free(r);
 	return ret;
 }

@@ -30,6 +30,8 @@ int cmd_model(int argc, char **argv);
 int tool_fail(const char *command, const struct util_err *err);
 /* The same for a bad argument; returns TOOL_USAGE. */
 int tool_usage(const char *command, const char *fmt, ...) UTIL_PRINTF(2, 3);
+/* The same for what getopt_long() gave as c, ':' or '?'. */
+int tool_option(const char *command, int c, char **argv);
 /* The number of an option within [min, max], else a usage error is printed and false returned. */
 bool tool_number(const char *command, const char *option, const char *text, uint64_t min,
 		 uint64_t max, uint64_t *valuep);
@@ -42,6 +44,8 @@ struct report;
 struct report *report_begin(FILE *out, bool json, const char *schema);
 /* A document that is one of many, one per line. */
 void report_one_line(struct report *r);
+/* What was printed is out, or -errno says why it is not. */
+int report_flush(FILE *out);
 /* Frees it.  0 or -errno: memory ran out, or out refuses. */
 int report_end(struct report *r);
 
