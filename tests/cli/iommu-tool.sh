@@ -106,7 +106,7 @@ sleep 0.7
 kill -TERM "$pid"
 wait "$pid"
 check "an interrupt ends watch" test $? = 130
-for bad in "iova --threads 0" "iova --threads x" "iova --allocator slab" "cost --sizes 0" "cost --sizes 5000" "cost --sizes 2g" \
+for bad in "iova --threads 0" "iova --threads x" "iova --allocator slab" "cost --sizes 0" "cost --sizes 4k," "cost --sizes ,4k" "cost --sizes 5000" "cost --sizes 2g" \
 	"cost --fabric tcp" "cost --vfio 0000:00:00.0 --fabric iwarp" "cost --vfio 0000:00:00.0 --address ::1" "cost --api type1" "watch x" "watch 1 2" "watch --interval 0" "watch --interval x" "iova --bad" "cost word" "watch --count"; do
 	# shellcheck disable=SC2086
 	"$IOMMU" $bad >"$T/out" 2>"$T/err"

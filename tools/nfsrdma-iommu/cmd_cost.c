@@ -191,7 +191,9 @@ static bool cost_sizes(struct cost_options *opts, const char *text)
 		    size > UINT64_C(1) << 30)
 			return false;
 		opts->size[opts->sizes++] = size;
-		text += len + (text[len] == ',');
+		text += len;
+		if (*text == ',' && !*++text)
+			return false;
 	}
 	return opts->sizes > 0;
 }
