@@ -31,6 +31,7 @@ check "cost finds what is pinned where the kernel books it" doc "$T/cost" \
 check "cost prints a table too" eval "timeout 60 '$IOMMU' cost --sizes 64k | grep -q '64 KiB *4k'"
 (ulimit -l 64 && timeout 60 setpriv --bounding-set=-all --inh-caps=-all "$IOMMU" cost --sizes 1m --json >"$T/cost" 2>/dev/null)
 check "cost goes on where a limit refuses" doc "$T/cost" "d['rows'][0]['size'] == 1048576"
+check "and names the limit" doc "$T/cost" "'the memlock limit is 64 KiB' in d['rows'][0]['error']"
 "$IOMMU" cost --fabric verbs --address 127.0.0.1 >"$T/out" 2>"$T/err"
 check "cost says why there is no verbs device" eval "test $? = 1 && grep -q '^nfsrdma-iommu: cost: ' '$T/err'"
 for bdf in 0000:ff:1f.7 ../../x 00:01.0 0000:00:00.0x; do

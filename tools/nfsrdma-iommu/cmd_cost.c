@@ -100,16 +100,32 @@ static void cost_time(const struct cost_bench *bench, const struct memory *m, ui
 	cell->leave_us = cost_median_us(leave, n);
 }
 
+/* Why a range cannot be had; beside "no memory" stands the limit that is often meant. */
+static const char *cost_why(int err, char *buf, size_t len)
+{
+	struct iommu_facts facts;
+	char limit[24];
+
+	iommu_probe(&facts, NULL);
+	if (err == -ENOMEM && !facts.ipc_lock && facts.memlock_known &&
+	    facts.memlock_soft != UINT64_MAX)
+		snprintf(buf, len, "%s (the memlock limit is %s, see ulimit -l)", strerror(-err),
+			 util_size_format(facts.memlock_soft, limit, sizeof(limit)));
+	else
+		snprintf(buf, len, "%s", strerror(-err));
+	return buf;
+}
+
 static void cost_cell_json(struct report *r, const struct cost_bench *bench, uint64_t size,
 			   enum memory_kind kind, const struct cost_cell *cell)
 {
-	char name[24];
+	char name[24], why[128];
 
 	report_item(r, "");
 	report_number(r, "size", size, "");
 	report_text(r, "page", memory_name(kind));
 	if (cell->err) {
-		report_text(r, "error", strerror(-cell->err));
+		report_text(r, "error", cost_why(cell->err, why, sizeof(why)));
 		report_close(r);
 		return;
 	}
@@ -128,11 +144,12 @@ static void cost_cell_json(struct report *r, const struct cost_bench *bench, uin
 static void cost_cell_text(struct report *r, uint64_t size, enum memory_kind kind,
 			   const struct cost_cell *cell)
 {
-	char text[24];
+	char text[24], why[128];
 
 	util_size_format(size, text, sizeof(text));
 	if (cell->err)
-		report_line(r, "%10s %5s  %s", text, memory_name(kind), strerror(-cell->err));
+		report_line(r, "%10s %5s  %s", text, memory_name(kind),
+			    cost_why(cell->err, why, sizeof(why)));
 	else
 		report_line(r, "%10s %5s %12.1f %12.1f %10lld %10lld %8s%lld", text,
 			    memory_name(kind), cell->enter_us, cell->leave_us,
