@@ -13,7 +13,8 @@
 #include "tools/nfsrdma-bench/picture.h"
 
 #define PICTURE_WIDTH 900.0
-#define PICTURE_LABEL 190.0 /* room for names */
+#define PICTURE_LABEL 230.0 /* room for names */
+#define PICTURE_LETTER 7.0  /* what one takes of it, or somewhat less */
 #define PICTURE_TEXT 190.0  /* room for figures */
 #define PICTURE_BAR 20.0
 #define PICTURE_GAP 4.0
@@ -132,8 +133,14 @@ static void picture_heading(FILE *out, const struct doc_row *row, double y)
 
 static void picture_name(FILE *out, const struct doc_row *row, double y)
 {
-	fprintf(out, "<text class=\"l\" x=\"%.0f\" y=\"%.1f\">", PICTURE_LABEL - 8, y + 14);
-	picture_text(out, row->label[0] ? row->label : row->name);
+	const char *name = row->label[0] ? row->label : row->name;
+
+	fprintf(out, "<text class=\"l\" x=\"%.0f\" y=\"%.1f\"", PICTURE_LABEL - 8, y + 14);
+	if ((double)strlen(name) * PICTURE_LETTER > PICTURE_LABEL - 8) /* squeezed, not cut off */
+		fprintf(out, " textLength=\"%.0f\" lengthAdjust=\"spacingAndGlyphs\"",
+			PICTURE_LABEL - 10);
+	fputc('>', out);
+	picture_text(out, name);
 	fputs("</text>\n", out);
 }
 

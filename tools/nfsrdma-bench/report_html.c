@@ -193,9 +193,14 @@ static void html_cost_card(const struct html_page *page, const char *mode, const
 	pool = html_sibling(page, worst, "pool");
 	snprintf(figure, sizeof(figure), "%.0f %% %s", fabs(cost.mean),
 		 cost.mean >= 0 ? "slower" : "faster");
-	/* Tests that disagree about the sign have no colour. */
+	/* Tests that disagree about the sign have no colour; and where they gain by it on the
+	 * whole, it is the machine that says so. */
 	if (cost.mean > 3)
 		class = cost.least > 0 ? "bad" : "";
+	if (cost.mean < 0 && cost.most > 0) {
+		class = "";
+		snprintf(figure, sizeof(figure), "none that shows");
+	}
 	html_card(page, title, class, figure);
 	fprintf(page->out, "<p>mr=%s against mr=pool, mean of %u tests over RDMA", mode, cost.n);
 	if (cost.n > 1 && cost.least < 0)
