@@ -28,7 +28,7 @@ SECTIONS = {
                    "Twelve children on this machine's cores, server and client together."),
     "guest": ("Beside the kernel's client, in a guest", "NFSRDMA_BENCH_TABLE=FILE tests/vm/run.sh bench-kernel",
               "User Mode Linux, one CPU for client and server together; O_DIRECT for the kernel's client. Below 1 the kernel's client is ahead. "
-              "A system call costs some 50 us in such a guest, hundreds of times more than on hardware."),
+              "A system call costs 15 to 50 us in such a guest, a hundred times what it does on hardware; what it cost in this run stands above the table."),
     "qemu": ("The same in an emulated machine", "NFSRDMA_BENCH_TABLE=FILE tests/vm/run.sh bench-kernel-qemu",
              "QEMU without KVM, two CPUs, rxe. Times are emulated; the ratio is what counts."),
 }
