@@ -10,7 +10,9 @@ strict costs the pool more than --most.
 
     tests/bench/iommu.py [--wall ROUNDS] [--inval-ns N]
 """
-import argparse, json, os, re, shutil, signal, statistics, subprocess, sys, tempfile
+import argparse, os, re, statistics, subprocess, sys
+
+import served
 
 POLICIES = ("off", "lazy", "strict")
 
@@ -26,11 +28,9 @@ def command(a, ready, case, policy):
 def counted(a, ready, case, policy, work):
     """Instructions per RPC."""
     profile = f"{work}/callgrind.out"
-    cmd = [f"{a.build_dir}/libtool", "--mode=execute", "valgrind", "--tool=callgrind", "--toggle-collect=nfsrdma_process",
-           f"--callgrind-out-file={profile}", "--compress-strings=no", "--compress-pos=no", f"{a.build_dir}/tests/bench/bench_modes"]
-    r = subprocess.run(cmd + command(a, ready, case, policy), capture_output=True, text=True, timeout=170)
-    if r.returncode:
-        raise SystemExit(f"iommu: {case} {policy}: {r.stderr.strip()[-2000:]}")
+    failed = served.callgrind(a.build_dir, profile, command(a, ready, case, policy))
+    if failed:
+        raise SystemExit(f"iommu: {case} {policy}: {failed}")
     total = calls = 0
     callee, called = "", False
     for line in open(profile):
@@ -93,26 +93,14 @@ def main():
     a = p.parse_args()
     a.build_dir = a.build_dir or f"{a.src}/build"
     cases = [(m, op, size) for m in a.modes.split(",") for op in ("read", "write") for size in (4096, 262144)]
-    work = tempfile.mkdtemp(prefix="nfsrdma-iommu.")
-    os.chmod(work, 0o777)
-    with open(f"{work}/modes.dat", "wb") as f:
-        f.write(os.urandom(4 << 20))
-    os.chmod(f"{work}/modes.dat", 0o666)
-    server = subprocess.Popen([f"{a.build_dir}/nfsrdmad", "--export", f"{work}=/m", "--fabric", "iwarp", "--port", "0", "--tcp-port", "0",
-                               "--no-rpcbind"], stdout=subprocess.PIPE, text=True)
     worst = 0.0
-    try:
-        ready = json.loads(server.stdout.readline())
-        if a.inval_ns:
-            print(f"modelled: {a.inval_ns} ns for each invalidation wait\n")
+    if a.inval_ns:
+        print(f"modelled: {a.inval_ns} ns for each invalidation wait\n")
+    with served.modes_file(a.build_dir) as (ready, work):
         if a.wall:
             table_timed(a, ready, cases)
         else:
             worst = table_counted(a, ready, cases, work)
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait()
-        shutil.rmtree(work)
     sys.exit(worst > a.most)
 
 

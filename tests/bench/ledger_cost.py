@@ -9,7 +9,9 @@ and registrations, and every line that adds to a counter.  Instructions do not d
 machine is.  Exit 1 where the ledger takes more than --most of the whole, in any mode; in per-io mode
 the whole is more than is counted, for callgrind does not see the kernel's part of registering.
 """
-import argparse, json, os, re, shutil, signal, subprocess, sys, tempfile
+import argparse, os, re, sys
+
+import served
 
 WHOLE = {"window.c", "ledger.c", "watch.c"}
 FUNCTIONS = re.compile(r"^static void (mr_count_(own|taken|given)|mr_region_count_(open|close))\(")
@@ -60,12 +62,9 @@ def count(profile, src):
 def one(a, ready, mode, work):
     opts = f"fabric=iwarp,port={ready['rdma_port']},mountport={ready['tcp_port']},mr={mode}"
     profile = f"{work}/{mode}.out"
-    cmd = [f"{a.build_dir}/libtool", "--mode=execute", "valgrind", "--tool=callgrind", "--toggle-collect=nfsrdma_process",
-           f"--callgrind-out-file={profile}", "--compress-strings=no", "--compress-pos=no", "--dump-line=yes",
-           f"{a.build_dir}/tests/bench/bench_modes", "127.0.0.1:/m", opts, "random", "4096", "8", "4", str(a.ms)]
-    r = subprocess.run(cmd, capture_output=True, text=True, timeout=170)
-    if r.returncode:
-        raise SystemExit(f"ledger_cost: {mode}: {r.stderr.strip()[-2000:]}")
+    failed = served.callgrind(a.build_dir, profile, ["127.0.0.1:/m", opts, "random", "4096", "8", "4", str(a.ms)])
+    if failed:
+        raise SystemExit(f"ledger_cost: {mode}: {failed}")
     return count(profile, a.src)
 
 
@@ -77,16 +76,8 @@ def main():
     p.add_argument("--most", type=float, default=0.01)
     a = p.parse_args()
     a.build_dir = a.build_dir or f"{a.src}/build"
-    work = tempfile.mkdtemp(prefix="nfsrdma-ledger.")
-    os.chmod(work, 0o777)
-    with open(f"{work}/modes.dat", "wb") as f:
-        f.write(os.urandom(4 << 20))
-    os.chmod(f"{work}/modes.dat", 0o666)
-    server = subprocess.Popen([f"{a.build_dir}/nfsrdmad", "--export", f"{work}=/m", "--fabric", "iwarp", "--port", "0", "--tcp-port", "0",
-                               "--no-rpcbind"], stdout=subprocess.PIPE, text=True)
     worst = 0.0
-    try:
-        ready = json.loads(server.stdout.readline())
+    with served.modes_file(a.build_dir) as (ready, work):
         print("| mode | RPCs | instructions per RPC | the ledger's | share |\n| --- | --- | --- | --- | --- |")
         for mode in ("pool", "window", "cache", "per-io"):
             total, ledger, calls = one(a, ready, mode, work)
@@ -95,10 +86,6 @@ def main():
             share = ledger / total
             worst = max(worst, share)
             print(f"| {mode} | {calls} | {total / calls:.0f} | {ledger / calls:.1f} | {share * 100:.2f} % |", flush=True)
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait()
-        shutil.rmtree(work)
     sys.exit(worst > a.most)
 
 

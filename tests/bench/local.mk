@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Measurements, not tests: built with "make check-programs", run by hand
-EXTRA_DIST += %D%/throughput.py %D%/modes.py %D%/share.py %D%/benchmarks.py %D%/ledger_cost.py %D%/iommu.py %D%/iommu_tables.py %D%/iova.py
+EXTRA_DIST += %D%/throughput.py %D%/modes.py %D%/share.py %D%/benchmarks.py %D%/ledger_cost.py %D%/iommu.py %D%/served.py %D%/iommu_tables.py %D%/iova.py
 check_PROGRAMS += %D%/bench_lease
 %C%_bench_lease_SOURCES = %D%/bench_lease.c
 %C%_bench_lease_LDADD = mr/libmr.la iommu-aware/libiommu.la util/libutil.la $(URING_LIBS) $(NUMA_LIBS)

@@ -25,7 +25,7 @@ struct datagram_link {
 	struct mr_pool *pool;
 	int fd;	    /* -1: none */
 	bool fresh; /* link_up is due */
-	uint64_t doorbells, receive_calls, bytes_sent, bytes_received;
+	struct tcp_counts counts;
 	uint8_t in[DATAGRAM_MAX + 1]; /* one more shows what is too long */
 };
 
@@ -98,7 +98,7 @@ static ssize_t datagram_send(struct datagram_link *link, const struct transport_
 
 	do {
 		n = send(link->fd, call->msg, call->msg_len, MSG_NOSIGNAL | MSG_DONTWAIT);
-		link->doorbells++;
+		link->counts.doorbells++;
 	} while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
 }
@@ -133,7 +133,7 @@ static int datagram_flush(struct transport_link *l)
 			continue;
 		}
 		if (n > 0)
-			link->bytes_sent += (uint64_t)n;
+			link->counts.bytes_sent += (uint64_t)n;
 		transport_client_sent(call);
 	}
 	return 0;
@@ -161,14 +161,14 @@ static void datagram_process(struct transport_link *l)
 		ssize_t n = recv(link->fd, link->in, sizeof(link->in), MSG_DONTWAIT);
 		struct transport_call *call = NULL;
 
-		link->receive_calls++;
+		link->counts.receive_calls++;
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno != EAGAIN)
 			datagram_refused(l, -errno);
 		if (n < 0)
 			return;
-		link->bytes_received += (uint64_t)n;
+		link->counts.bytes_received += (uint64_t)n;
 		if (n >= 4 && n <= DATAGRAM_MAX)
 			call = transport_client_find(l->client, util_get_be32(link->in));
 		if (call)
@@ -220,12 +220,7 @@ static int datagram_check_call(struct transport_link *l, const struct transport_
 
 static void datagram_counters(const struct transport_link *l, struct transport_counters *counters)
 {
-	const struct datagram_link *link = UTIL_CONTAINER_OF(l, struct datagram_link, link);
-
-	counters->doorbells += link->doorbells;
-	counters->receive_calls += link->receive_calls;
-	counters->bytes_sent += link->bytes_sent;
-	counters->bytes_received += link->bytes_received;
+	tcp_counts_add(&UTIL_CONTAINER_OF(l, struct datagram_link, link)->counts, counters);
 }
 
 static struct mr_pool *datagram_pool(struct transport_link *l)
@@ -233,19 +228,9 @@ static struct mr_pool *datagram_pool(struct transport_link *l)
 	return datagram_of(l)->pool;
 }
 
-static const struct fabric_attr *datagram_attr(const struct transport_link *l)
-{
-	return NULL;
-}
-
 static const char *datagram_fabric_name(const struct transport_link *l)
 {
 	return "udp";
-}
-
-static int datagram_agreed(const struct transport_link *l, struct transport_agreed *agreed)
-{
-	return -EOPNOTSUPP;
 }
 
 const struct transport_link_ops tcp_datagram_link_ops = {
@@ -264,7 +249,7 @@ const struct transport_link_ops tcp_datagram_link_ops = {
 	.check_call = datagram_check_call,
 	.counters = datagram_counters,
 	.pool = datagram_pool,
-	.attr = datagram_attr,
+	.attr = tcp_no_attr,
 	.fabric_name = datagram_fabric_name,
-	.agreed = datagram_agreed,
+	.agreed = tcp_nothing_agreed,
 };

@@ -18,6 +18,10 @@ enum tcp_mode {
 	TCP_MODE_SKIP,	/* nowhere: nobody waits for it */
 };
 
+struct tcp_counts {
+	uint64_t doorbells, receive_calls, bytes_sent, bytes_received;
+};
+
 struct tcp_link {
 	struct transport_link link; /* first */
 	struct mr_pool *pool;
@@ -36,14 +40,18 @@ struct tcp_link {
 	uint8_t *msg;		     /* a message that does not lie in the stage in one piece */
 	size_t msg_len, msg_size;
 	size_t sink_done, sink_left, pad_left;
-	/* counts */
-	uint64_t doorbells, receive_calls, bytes_sent, bytes_received;
+	struct tcp_counts counts;
 };
 
 static inline struct tcp_link *tcp_link_of(struct transport_link *link)
 {
 	return UTIL_CONTAINER_OF(link, struct tcp_link, link);
 }
+
+/* ---- link.c: what the links over sockets, this and datagram.c's, answer alike */
+void tcp_counts_add(const struct tcp_counts *counts, struct transport_counters *counters);
+const struct fabric_attr *tcp_no_attr(const struct transport_link *l);
+int tcp_nothing_agreed(const struct transport_link *l, struct transport_agreed *agreed);
 
 /* ---- send.c */
 int tcp_link_flush(struct transport_link *link);

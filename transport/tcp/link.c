@@ -198,14 +198,27 @@ static int link_check_call(struct transport_link *l, const struct transport_call
 	return call->data_len > INT32_MAX / 2 ? -EMSGSIZE : 0;
 }
 
+void tcp_counts_add(const struct tcp_counts *counts, struct transport_counters *counters)
+{
+	counters->doorbells += counts->doorbells;
+	counters->receive_calls += counts->receive_calls;
+	counters->bytes_sent += counts->bytes_sent;
+	counters->bytes_received += counts->bytes_received;
+}
+
+const struct fabric_attr *tcp_no_attr(const struct transport_link *l)
+{
+	return NULL;
+}
+
+int tcp_nothing_agreed(const struct transport_link *l, struct transport_agreed *agreed)
+{
+	return -EOPNOTSUPP;
+}
+
 static void link_counters(const struct transport_link *l, struct transport_counters *counters)
 {
-	const struct tcp_link *link = UTIL_CONTAINER_OF(l, struct tcp_link, link);
-
-	counters->doorbells += link->doorbells;
-	counters->receive_calls += link->receive_calls;
-	counters->bytes_sent += link->bytes_sent;
-	counters->bytes_received += link->bytes_received;
+	tcp_counts_add(&UTIL_CONTAINER_OF(l, struct tcp_link, link)->counts, counters);
 }
 
 static struct mr_pool *link_pool(struct transport_link *l)
@@ -213,19 +226,9 @@ static struct mr_pool *link_pool(struct transport_link *l)
 	return tcp_link_of(l)->pool;
 }
 
-static const struct fabric_attr *link_attr(const struct transport_link *l)
-{
-	return NULL;
-}
-
 static const char *link_fabric_name(const struct transport_link *l)
 {
 	return "tcp";
-}
-
-static int link_agreed(const struct transport_link *l, struct transport_agreed *agreed)
-{
-	return -EOPNOTSUPP;
 }
 
 const struct transport_link_ops tcp_link_ops = {
@@ -244,7 +247,7 @@ const struct transport_link_ops tcp_link_ops = {
 	.check_call = link_check_call,
 	.counters = link_counters,
 	.pool = link_pool,
-	.attr = link_attr,
+	.attr = tcp_no_attr,
 	.fabric_name = link_fabric_name,
-	.agreed = link_agreed,
+	.agreed = tcp_nothing_agreed,
 };

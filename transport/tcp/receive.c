@@ -508,7 +508,7 @@ int tcp_link_receive(struct tcp_link *link, struct util_err *err)
 
 		code = tcp_stream_fill(&link->in, link->fd, direct, ndirect, stage_limit(link),
 				       &fill);
-		link->receive_calls++;
+		link->counts.receive_calls++;
 		if (code == -EAGAIN)
 			return 0;
 		if (code == 0)
@@ -516,7 +516,7 @@ int tcp_link_receive(struct tcp_link *link, struct util_err *err)
 					    params->server);
 		if (code < 0)
 			return tcp_socket_error(code, params, err);
-		link->bytes_received += fill.total;
+		link->counts.bytes_received += fill.total;
 		direct_came(link, fill.direct);
 		code = consume(link);
 		if (code)

@@ -130,7 +130,7 @@ static ssize_t batch_send(struct tcp_link *link, struct batch *batch)
 
 	do {
 		n = sendmsg(link->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-		link->doorbells++;
+		link->counts.doorbells++;
 	} while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
 }
@@ -155,7 +155,7 @@ int tcp_link_flush(struct transport_link *l)
 		}
 		if (n < 0)
 			return tcp_socket_error((int)n, &client->params, &client->last_err);
-		link->bytes_sent += (uint64_t)n;
+		link->counts.bytes_sent += (uint64_t)n;
 		batch_sent(link, (size_t)n);
 		if ((size_t)n < batch.len) {
 			link->blocked = true;
